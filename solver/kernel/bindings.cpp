@@ -1,0 +1,233 @@
+// The Python face of the kernel: no arithmetic, only names, sizes and errors.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+#include <cstring>
+#include <vector>
+
+#include "data_file.h"
+#include "stepper.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+using Vector = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
+using VectorIn = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+class Kernel {
+ public:
+  Kernel(nb::bytes blob, const std::string& instruction_set) {
+    std::string error;
+    model_ = pliant::Model::parse(blob.c_str(), blob.size(), error);
+    if (!model_) throw nb::value_error(error.c_str());
+    stepper_ = pliant::make_stepper(*model_, instruction_set.c_str());
+    if (!stepper_) {
+      throw nb::value_error(("this machine has no instruction set '" + instruction_set +
+                             "'; leave it empty for the best there is")
+                                .c_str());
+    }
+  }
+
+  const pliant::Model& model() const { return *model_; }
+  pliant::Stepper& stepper() { return *stepper_; }
+  const pliant::Stepper& stepper() const { return *stepper_; }
+
+ private:
+  std::shared_ptr<const pliant::Model> model_;
+  std::unique_ptr<pliant::Stepper> stepper_;
+};
+
+Vector view(double* data, int32_t size) {
+  return Vector(data, {static_cast<std::size_t>(size)}, nb::handle());
+}
+
+// A numpy array of its own.
+struct Owned {
+  explicit Owned(std::size_t size) : data(new double[size]()), size(size) {}
+  Vector array() { return Vector(data, {size}, nb::capsule(data, deleter)); }
+  nb::ndarray<nb::numpy, double, nb::ndim<2>> matrix(std::size_t rows, std::size_t columns) {
+    return {data, {rows, columns}, nb::capsule(data, deleter)};
+  }
+  static void deleter(void* p) noexcept { delete[] static_cast<double*>(p); }
+  double* data;
+  std::size_t size;
+};
+
+template <class Enum, std::size_t count>
+Enum choice(const char* what, const std::string& name, const char* const (&names)[count]) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (name == names[i]) return static_cast<Enum>(i);
+  }
+  std::string message = std::string("unknown ") + what + " '" + name + "', known are";
+  for (const char* known : names) message += std::string(" ") + known;
+  throw nb::value_error(message.c_str());
+}
+
+void check_size(const char* what, const VectorIn& x, int32_t size) {
+  if (x.shape(0) != static_cast<std::size_t>(size)) {
+    throw nb::value_error((std::string(what) + " has " + std::to_string(x.shape(0)) +
+                           " values, the model has " + std::to_string(size))
+                              .c_str());
+  }
+}
+
+void configure(Kernel& k, double step, const std::string& integrator, const std::string& algorithm,
+               const std::string& node_rotation, bool audit) {
+  if (!(step > 0.0) || !(step < 1e9)) throw nb::value_error("step must be a positive time in s");
+  pliant::Options o;
+  o.step = step;
+  o.integrator =
+      choice<pliant::Integrator>("integrator", integrator, {"euler_cromer", "leapfrog", "rk4"});
+  o.algorithm = choice<pliant::Algorithm>("algorithm", algorithm, {"order_n", "dense"});
+  o.node_rotation =
+      choice<pliant::NodeRotation>("node rotation", node_rotation, {"exact", "paper"});
+  o.audit = audit;
+  k.stepper().configure(o);
+}
+
+// One evaluation for given positions, speeds and efforts (one for each joint speed; entries of
+// modes are ignored). The answer is a view that the next call overwrites.
+Vector accelerations(nb::handle_t<Kernel> self, const VectorIn& q, const VectorIn& u,
+                     const VectorIn& tau) {
+  Kernel& k = nb::cast<Kernel&>(self);
+  pliant::Stepper& s = k.stepper();
+  const pliant::Model& m = k.model();
+  check_size("q", q, m.q_size);
+  check_size("u", u, m.u_size);
+  check_size("tau", tau, m.u_size);
+  std::memcpy(s.q(), q.data(), q.shape(0) * sizeof(double));
+  std::memcpy(s.u(), u.data(), u.shape(0) * sizeof(double));
+  double* input = s.input();
+  for (const pliant::BodyConst& b : m.bodies) {
+    for (int32_t i = 0; i < b.dofs; ++i) input[b.dof0 + i] = tau.data()[b.u0 + i];
+  }
+  s.state_written();
+  const pliant::Status status = s.evaluate();
+  if (status.code != pliant::Code::ok) {
+    throw nb::value_error(("no accelerations: code " +
+                           std::to_string(static_cast<int>(status.code)) + ", element " +
+                           std::to_string(status.element))
+                              .c_str());
+  }
+  return Vector(const_cast<double*>(s.udot()), {static_cast<std::size_t>(m.u_size)}, self);
+}
+
+nb::bytes state(Kernel& k) {
+  return nb::bytes(reinterpret_cast<const char*>(k.stepper().state()),
+                   k.stepper().state_size() * sizeof(double));
+}
+
+void set_state(Kernel& k, nb::bytes data) {
+  const std::size_t size = k.stepper().state_size() * sizeof(double);
+  if (data.size() != size) {
+    throw nb::value_error(("this state has " + std::to_string(data.size()) +
+                           " bytes, one of this model has " + std::to_string(size))
+                              .c_str());
+  }
+  std::vector<double> state(k.stepper().state_size());
+  std::memcpy(state.data(), data.c_str(), size);
+  k.stepper().restore(state.data());
+}
+
+}  // namespace
+
+NB_MODULE(_kernel, module) {
+  nb::class_<pliant::Status>(module, "Status")
+      .def_prop_ro("code", [](const pliant::Status& s) { return static_cast<int>(s.code); })
+      .def_ro("element", &pliant::Status::element)
+      .def_ro("value", &pliant::Status::value)
+      .def_ro("steps_done", &pliant::Status::steps);
+
+  constexpr auto inner = nb::rv_policy::reference_internal;
+  nb::class_<Kernel>(module, "Kernel")
+      .def(nb::init<nb::bytes, const std::string&>(), "blob"_a, "instruction_set"_a = "")
+      .def_prop_ro("instruction_set", [](const Kernel& k) { return k.stepper().instruction_set(); })
+      .def_prop_ro("bytes", [](const Kernel& k) { return k.stepper().bytes(); })
+      .def_prop_rw(
+          "time", [](const Kernel& k) { return k.stepper().time(); },
+          [](Kernel& k, double t) { k.stepper().set_time(t); })
+      .def_prop_ro(
+          "q", [](Kernel& k) { return view(k.stepper().q(), k.model().q_size); }, inner)
+      .def_prop_ro(
+          "u", [](Kernel& k) { return view(k.stepper().u(), k.model().u_size); }, inner)
+      .def_prop_ro(
+          "udot",
+          [](Kernel& k) { return view(const_cast<double*>(k.stepper().udot()), k.model().u_size); },
+          inner)
+      .def_prop_ro(
+          "input", [](Kernel& k) { return view(k.stepper().input(), k.model().input_size); }, inner)
+      .def_prop_ro(
+          "input_rate",
+          [](Kernel& k) { return view(k.stepper().input_rate(), k.model().input_size); }, inner)
+      .def_prop_rw(
+          "input_time", [](Kernel& k) { return *k.stepper().input_time(); },
+          [](Kernel& k, double t) { *k.stepper().input_time() = t; })
+      .def_prop_ro(
+          "motion_next",
+          [](Kernel& k) {
+            return nb::ndarray<nb::numpy, double, nb::ndim<2>>(
+                k.stepper().motion_next(),
+                {static_cast<std::size_t>(k.model().live_count), std::size_t{3}}, nb::handle());
+          },
+          inner)
+      .def("configure", &configure, nb::kw_only(), "step"_a, "integrator"_a, "algorithm"_a,
+           "node_rotation"_a, "audit"_a)
+      .def("reset", [](Kernel& k) { k.stepper().reset(); })
+      .def("state_written", [](Kernel& k) { k.stepper().state_written(); })
+      .def("evaluate", [](Kernel& k) { return k.stepper().evaluate(); })
+      .def(
+          "step", [](Kernel& k, int64_t count) { return k.stepper().step(count); }, "count"_a,
+          nb::call_guard<nb::gil_scoped_release>())
+      .def("accelerations", &accelerations, "q"_a, "u"_a, "tau"_a)
+      .def("node",
+           [](Kernel& k, int32_t index) {
+             if (index < 0 || index >= static_cast<int32_t>(k.model().nodes.size())) {
+               throw nb::index_error("no such node");
+             }
+             pliant::NodeState s;
+             k.stepper().node(index, s);
+             Owned out(sizeof s / sizeof(double));
+             std::memcpy(out.data, &s, sizeof s);
+             return out.array();
+           })
+      .def("reaction",
+           [](Kernel& k, int32_t body) {
+             if (body < 0 || body >= static_cast<int32_t>(k.model().bodies.size())) {
+               throw nb::index_error("no such body");
+             }
+             Owned out(6);
+             k.stepper().reaction(body, out.data);
+             return out.array();
+           })
+      .def("effort",
+           [](Kernel& k) {
+             Owned out(static_cast<std::size_t>(k.model().dof_count));
+             k.stepper().efforts(out.data);
+             return out.array();
+           })
+      .def("energy",
+           [](Kernel& k) {
+             const pliant::Energy e = k.stepper().energy();
+             Owned out(6);
+             std::memcpy(out.data, &e, sizeof e);
+             return out.array();
+           })
+      .def("momentum",
+           [](Kernel& k) {
+             Owned out(6);
+             k.stepper().momentum(out.data);
+             return out.array();
+           })
+      .def("mass_matrix",
+           [](Kernel& k) {
+             const auto n = static_cast<std::size_t>(k.model().u_size);
+             Owned out(n * n);
+             k.stepper().mass_matrix(out.data);
+             return out.matrix(n, n);
+           })
+      .def("state", &state)
+      .def("set_state", &set_state, "data"_a);
+}

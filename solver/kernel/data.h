@@ -1,0 +1,114 @@
+// The mutable half of the kernel: what one evaluation of the accelerations reads and writes.
+//
+// Frames: every spatial vector and matrix is in world axes. A body's are taken at its head, a
+// node's at the node. With world axes nothing is turned between bodies, only moved.
+//
+// Passes (see forward_dynamics.h):
+//   outward    writes R, p, V, bias, M, G, column, coupling, rhs, NodeWork
+//   inward     reads those and writes, in place, the articulated M, G and what elimination leaves
+//   outward 2  writes A and udot
+#pragma once
+
+#include <cstring>
+
+#include "buffer.h"
+#include "model.h"
+#include "spatial.h"
+#include "stepper.h"
+
+namespace pliant::PLIANT_ISA {
+
+template <class T>
+struct BodyWork {
+  M3<T> R;       // head axes
+  V3<T> p;       // head position
+  Vec6<T> V;     // head velocity
+  Vec6<T> bias;  // head acceleration for zero accelerations inboard and zero joint accelerations
+  V3<T> arm;     // from where it hangs (rigid parent's head, flexible parent's node) to the head
+  V3<T> moment;  // first mass moment about the head
+  Sym6<T> M;     // outward: own inertia; inward: articulated, joint eliminated
+  Vec6<T> G;     // the same for the forces that are not M A
+  Vec6<T> A;     // head acceleration minus gravity
+};
+
+// One freedom of a joint.
+template <class T>
+struct DofWork {
+  V3<T> axis;      // of translation or rotation
+  Vec6<T> U;       // M times its unit motion, all later freedoms eliminated
+  T inverse;       // 1 / (unit motion . U)
+  T force;         // effort, then effort + unit motion . G
+  T acceleration;  // prescribed, when the freedom is held
+};
+
+// One coordinate inside a body: a mode or a wheel.
+template <class T>
+struct InternalWork {
+  Vec6<T> column;  // of the mass matrix, against the motion of the head
+  T inverse;       // 1 / pivot
+  T rhs;
+};
+
+// A node of a flexible body.
+template <class T>
+struct NodeWork {
+  M3<T> R;       // node axes
+  V3<T> r;       // from the head
+  Vec6<T> V;     // velocity
+  Vec6<T> bias;  // acceleration for zero accelerations of head and modes
+};
+
+template <class T>
+struct Data {
+  explicit Data(const Model& m)
+      : body(m.bodies.size()),
+        dof(m.dof_count),
+        internal(m.internal_count),
+        coupling(m.coupling_size),
+        node(m.nodes.size()),
+        jacobian(m.jacobian_columns),
+        q(m.q_size),
+        u(m.u_size),
+        udot(m.u_size),
+        input(m.input_size),
+        held(m.dof_count),
+        field_q(m.largest_fields),
+        field_u(m.largest_fields),
+        field_a(m.largest_fields),
+        field_bias(m.largest_fields),
+        field_column(m.largest_fields),
+        psi(m.largest_modes),
+        loaded(m.nodes.size()) {
+    for (int32_t i = 0; i < m.dof_count; ++i) held[i] = m.dofs[i].drive != -2 ? 1 : 0;
+  }
+
+  std::size_t bytes() const {
+    return sizeof(*this) + body.bytes() + dof.bytes() + internal.bytes() + coupling.bytes() +
+           node.bytes() + jacobian.bytes() + q.bytes() + u.bytes() + udot.bytes() + input.bytes() +
+           held.bytes() + field_q.bytes() + field_u.bytes() + field_a.bytes() + field_bias.bytes() +
+           field_column.bytes() + psi.bytes() + loaded.bytes();
+  }
+
+  Buffer<BodyWork<T>> body;
+  Buffer<DofWork<T>> dof;
+  Buffer<InternalWork<T>> internal;
+  Buffer<T> coupling;        // per body: mass matrix of its internal coordinates, lower triangle
+  Buffer<NodeWork<T>> node;  // of flexible bodies
+  Buffer<Vec6<T>> jacobian;  // per flexible node: motion of the node by each mode
+
+  Buffer<T> q, u;  // where the accelerations are evaluated
+  Buffer<T> udot;
+  Buffer<T> input;             // at that time
+  Buffer<unsigned char> held;  // freedoms whose acceleration is given
+
+  // Scratch of one flexible body: coordinates of its fields, their rates, the rates' products,
+  // and what becomes of them.
+  Buffer<T> field_q, field_u, field_a, field_bias;
+  Buffer<V3<T>> field_column, psi;
+
+  Buffer<int32_t> loaded;  // nodes with a load from outside
+  int32_t loaded_count = 0;
+  NodeRotation node_rotation = NodeRotation::exact;
+};
+
+}  // namespace pliant::PLIANT_ISA

@@ -1,0 +1,142 @@
+// Accelerations by the mass matrix of the whole mechanism and Cholesky's factorisation.
+//
+// The matrix comes from composite bodies (Featherstone's composite-rigid-body algorithm, with
+// modes): inward, every body's inertia is attached to the one it hangs on; a freedom or mode of
+// body i then meets the rest through the one force that it takes,
+//     f = M_composite p  (freedom)   or   f = column  (mode, wheel),
+// carried inward over i's ancestors: against a freedom p.f, against a mode s.f.
+// The right-hand side is the force that zero accelerations would take (inverse dynamics).
+// Kept as an independent check on order_n, and faster for a few bodies with many modes.
+#pragma once
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+
+#include "forward_dynamics.h"
+
+namespace pliant::PLIANT_ISA {
+
+// The lower triangle of the mass matrix, row-major n x n, and the right-hand side.
+// Needs outward() and add_loads(); leaves composite inertias in Data.
+inline void assemble(const Model& m, Data<double>& d, double* matrix, double* rhs) {
+  using T = double;
+  const auto n = static_cast<std::size_t>(m.u_size);
+  const auto count = static_cast<int32_t>(m.bodies.size());
+  std::memset(matrix, 0, n * n * sizeof(double));
+  std::memset(d.udot.data(), 0, n * sizeof(double));
+
+  // Inverse dynamics with zero accelerations: body.A, then the force it takes, summed inward.
+  // G holds minus that force, so that attach() carries both.
+  for (int32_t i = 0; i < count; ++i) {
+    const BodyConst& b = m.bodies[i];
+    BodyWork<T>& body = d.body[i];
+    body.A = inboard_acceleration(m, d, b, body) + body.bias;
+    body.G -= body.M * body.A;
+    InternalWork<T>* internal = &d.internal[b.internal0];
+    for (int32_t j = 0; j < b.internals; ++j) internal[j].rhs -= dot(internal[j].column, body.A);
+  }
+
+  for (int32_t i = count - 1; i >= 0; --i) {
+    const BodyConst& b = m.bodies[i];
+    const BodyWork<T>& body = d.body[i];
+    const DofWork<T>* dof = &d.dof[b.dof0];
+    const InternalWork<T>* internal = &d.internal[b.internal0];
+    const auto u0 = static_cast<std::size_t>(b.u0);
+    const auto dofs = static_cast<std::size_t>(b.dofs);
+    for (int32_t j = 0; j < b.internals; ++j) {
+      const std::size_t row = u0 + dofs + static_cast<std::size_t>(j);
+      rhs[row] = internal[j].rhs;
+      for (int32_t k = 0; k <= j; ++k) {
+        matrix[row * n + u0 + dofs + static_cast<std::size_t>(k)] =
+            d.coupling[b.coupling0 + j * b.stride + k];
+      }
+    }
+    for (int32_t k = 0; k < b.dofs; ++k) {
+      rhs[u0 + static_cast<std::size_t>(k)] =
+          dof[k].force + dot(dof[k].axis, k < b.translations ? body.G.lin : body.G.ang);
+    }
+
+    const auto carry_inward = [&](std::size_t row, Vec6<T> f, int32_t own_dofs) {
+      for (int32_t k = 0; k < own_dofs; ++k) {
+        matrix[row * n + u0 + static_cast<std::size_t>(k)] =
+            dot(dof[k].axis, k < b.translations ? f.lin : f.ang);
+      }
+      const BodyConst* at = &b;
+      const BodyWork<T>* from = &body;
+      while (at->parent >= 0) {
+        const BodyConst& pc = m.bodies[at->parent];
+        const BodyWork<T>& parent = d.body[at->parent];
+        f = force_from(f, from->arm);
+        if (at->parent_node >= 0) {
+          const Vec6<T>* s = &d.jacobian[m.nodes[at->parent_node].work0];
+          for (int32_t j = 0; j < pc.modes; ++j) {
+            matrix[row * n + static_cast<std::size_t>(pc.u0 + pc.dofs + j)] = dot(s[j], f);
+          }
+          f = force_from(f, d.node[at->parent_node].r);
+        }
+        const DofWork<T>* pd = &d.dof[pc.dof0];
+        for (int32_t k = 0; k < pc.dofs; ++k) {
+          matrix[row * n + static_cast<std::size_t>(pc.u0 + k)] =
+              dot(pd[k].axis, k < pc.translations ? f.lin : f.ang);
+        }
+        // Wheels of an ancestor turn with it, the force of a descendant has no part in them.
+        at = &pc;
+        from = &parent;
+      }
+    };
+    for (int32_t k = 0; k < b.dofs; ++k) {
+      const V3<T> axis = dof[k].axis;
+      const Vec6<T> unit =
+          k < b.translations ? Vec6<T>{axis, V3<T>::zero()} : Vec6<T>{V3<T>::zero(), axis};
+      carry_inward(u0 + static_cast<std::size_t>(k), body.M * unit, k + 1);
+    }
+    for (int32_t j = 0; j < b.internals; ++j) {
+      carry_inward(u0 + dofs + static_cast<std::size_t>(j), internal[j].column, b.dofs);
+    }
+    if (b.parent >= 0) attach(m, d, b, body);
+  }
+}
+
+inline Status dense(const Model& m, Data<double>& d, double* matrix, double* rhs) {
+  outward(m, d);
+  add_loads(m, d);
+  assemble(m, d, matrix, rhs);
+  const auto n = static_cast<Eigen::Index>(m.u_size);
+  using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  Eigen::Map<Matrix> M(matrix, n, n);
+  Eigen::Map<Eigen::VectorXd> x(rhs, n);
+
+  // A held freedom leaves the unknowns: its column, times the acceleration it has (already in
+  // the right-hand side through the bias), gives way to an identity row.
+  for (const BodyConst& b : m.bodies) {
+    for (int32_t k = 0; k < b.dofs; ++k) {
+      if (!d.held[b.dof0 + k]) continue;
+      const Eigen::Index r = b.u0 + k;
+      M.row(r).head(r).setZero();
+      M.col(r).tail(n - r - 1).setZero();
+      M(r, r) = 1.0;
+      x(r) = 0.0;
+    }
+  }
+  Eigen::LLT<Eigen::Ref<Matrix>, Eigen::Lower> factor(M);
+  if (factor.info() != Eigen::Success) {
+    // Name the first freedom without inertia of its own; Cholesky stops at a pivot further in.
+    for (const BodyConst& b : m.bodies) {
+      for (int32_t k = 0; k < b.dofs; ++k) {
+        const Eigen::Index r = b.u0 + k;
+        if (!(M(r, r) > 0.0)) return {Code::singular_joint, b.dof0 + k, M(r, r), 0};
+      }
+    }
+    return {Code::singular_joint, 0, 0.0, 0};
+  }
+  factor.solveInPlace(x);
+  for (const BodyConst& b : m.bodies) {
+    for (int32_t k = 0; k < b.dofs; ++k) {
+      if (d.held[b.dof0 + k]) rhs[b.u0 + k] = d.dof[b.dof0 + k].acceleration;
+    }
+  }
+  std::copy(rhs, rhs + m.u_size, d.udot.begin());
+  return {};
+}
+
+}  // namespace pliant::PLIANT_ISA

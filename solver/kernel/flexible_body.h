@@ -1,0 +1,300 @@
+// Terms of a flexible body and kinematics of its nodes.
+//
+// Displacement field, head frame: r = X + sum_f phi_f e_f over the fields f of the body: its
+// modes (e = eta) and, for geometric stiffening, the second-order pairs (e = c eta_i eta_j). The
+// constants are the integrals over the undeformed body
+//     S_f = int rho phi_f,   A_f = int rho X phi_f^T,   B_fg = int rho phi_f phi_g^T,
+// of which only the non-zero components are stored, as Slots of
+//     Q_f(e) = int rho phi_f r^T = A_f^T + sum_g B_fg e_g.                                  (1)
+// With e' the rates and w the angular velocity of the head:
+//     P = P0 + sym(sum_f e_f (Q_f + A_f^T)),  J = tr(P) I - P      inertia about the head   (2)
+//     C_f = int rho r x phi_f = -ax(Q_f)                                                    (3)
+//     linear bias   w x (w x mc) + 2 w x (S e')                                             (4)
+//     angular bias  w x J w + 2 (tr(Qv) w - Qv w),  Qv = sum_f e'_f Q_f                     (5)
+//     field bias    (w w^T - w.w I) : Q_f + 2 w~ : Z_f,  Z_f = sum_g B_fg e'_g              (6)
+// where ax(Q) = (Q23 - Q32, Q31 - Q13, Q12 - Q21) and ':' sums over components. These are
+// Ghosh & Quiocho's B_r, B_e (3.3-3.4) with every second-order modal term kept, which the SID
+// standard drops.
+//
+// Second-order pairs: e'_p and e''_p follow from eta by the chain rule, e' = E eta',
+// e'' = E eta'' + a with a_p = 2 c eta_i' eta_j'; columns, biases and masses of the fields are
+// contracted with E (Banerjee 1993; Wallrapp & Schwertassek 1991). A body without pairs skips it.
+//
+// Rotary inertia of the mass points is linear by default: T = 1/2 (w + psi eta')^T J (w + psi
+// eta') with J fixed in the head frame, a Lagrangian of its own. Points listed in the model are
+// exact: their inertia turns with exp(psi eta).
+#pragma once
+
+#include "data.h"
+#include "rotation.h"
+
+namespace pliant::PLIANT_ISA {
+
+// Rotation of a node relative to the head and its Jacobian. psi: shapes of the modes, written
+// turned by the tangent into `effective`.
+template <class T>
+struct NodeTurn {
+  M3<T> R;     // node axes in the head frame, for a node whose axes are the head's
+  V3<T> rate;  // T psi eta'
+  V3<T> bias;  // T' psi eta'
+};
+
+template <class T>
+inline NodeTurn<T> node_turn(const Vector3* psi, int32_t modes, const T* eta, const T* etad,
+                             NodeRotation rotation, V3<T>* effective) {
+  V3<T> theta = V3<T>::zero(), rate = V3<T>::zero();
+  for (int32_t i = 0; i < modes; ++i) {
+    const V3<T> shape = V3<T>::load(psi[i].x);
+    theta += shape * eta[i];
+    rate += shape * etad[i];
+  }
+  const ExponentialMap<T> map = exponential_map(theta, rate);
+  if (rotation == NodeRotation::paper) {
+    // Ghosh & Quiocho 1.1, Huynh 12: the tangent taken as I. No orientation has this rate.
+    for (int32_t i = 0; i < modes; ++i) effective[i] = V3<T>::load(psi[i].x);
+    return {map.R, rate, V3<T>::zero()};
+  }
+  for (int32_t i = 0; i < modes; ++i) effective[i] = map.tangent * V3<T>::load(psi[i].x);
+  return {map.R, map.tangent * rate, map.bias};
+}
+
+// Node of a flexible body: pose, velocity, bias acceleration and Jacobian of the modes, from the
+// head's. (FORMULAS: v_k = v + w x r + phi_eff eta', w_k = w + T psi eta'.)
+template <class T>
+inline void node_kinematics(const Model& m, Data<T>& d, int32_t index) {
+  const NodeConst& c = m.nodes[index];
+  const BodyConst& b = m.bodies[c.body];
+  const BodyWork<T>& body = d.body[c.body];
+  NodeWork<T>& node = d.node[index];
+  Vec6<T>* jacobian = &d.jacobian[c.work0];
+  const T* eta = &d.q[b.q0 + b.joint_qs];
+  const T* etad = &d.u[b.u0 + b.dofs];
+  const Vector3* phi = &m.node_phi[c.phi0];
+  const Vector3* psi = &m.node_psi[c.psi0];
+
+  V3<T>* turned = d.psi.data();
+  const NodeTurn<T> turn = node_turn(psi, b.modes, eta, etad, d.node_rotation, turned);
+
+  V3<T>* shape = d.field_column.data();
+  V3<T> position = V3<T>::load(c.position.x);
+  V3<T> rate = V3<T>::zero(), product = V3<T>::zero();
+  for (int32_t i = 0; i < b.modes; ++i) {
+    shape[i] = V3<T>::load(phi[i].x);
+    position += shape[i] * eta[i];
+  }
+  for (int32_t p = 0; p < b.pairs; ++p) {
+    const Pair& pair = m.pairs[b.pair0 + p];
+    const V3<T> second = V3<T>::load(phi[b.modes + p].x) * T(pair.weight);
+    shape[pair.i] += second * eta[pair.j];
+    shape[pair.j] += second * eta[pair.i];
+    position += second * (eta[pair.i] * eta[pair.j]);
+    product += second * (T(2.0) * etad[pair.i] * etad[pair.j]);
+  }
+  for (int32_t i = 0; i < b.modes; ++i) {
+    rate += shape[i] * etad[i];
+    jacobian[i] = {body.R * shape[i], body.R * turned[i]};
+  }
+  const V3<T> w = body.V.ang;
+  const V3<T> r = body.R * position;
+  const V3<T> rate_W = body.R * rate;
+  const V3<T> turn_W = body.R * turn.rate;
+  node.r = r;
+  node.R = body.R * (turn.R * M3<T>::load(c.rotation.c));
+  node.V = {body.V.lin + cross(w, r) + rate_W, w + turn_W};
+  node.bias = {cross(w, cross(w, r) + rate_W * T(2.0)) + body.R * product,
+               cross(w, turn_W) + body.R * turn.bias};
+}
+
+// Component 3 a + b of Q enters C = -ax(Q) in row `kAxialRow` with sign `kAxialSign`.
+constexpr int kAxialRow[9] = {0, 2, 1, 2, 0, 0, 1, 0, 0};
+constexpr double kAxialSign[9] = {0.0, -1.0, 1.0, 1.0, 0.0, -1.0, -1.0, 1.0, 0.0};
+
+// Inertia M, first moment, forces G, mode columns, modal mass matrix and modal forces of a body
+// with modes, from its head's pose and velocity: writes the body's part of Data.
+template <class T>
+inline void flexible_terms(const Model& m, const BodyConst& b, Data<T>& d, BodyWork<T>& body) {
+  const int32_t n = b.modes;
+  const T* eta = &d.q[b.q0 + b.joint_qs];
+  const T* etad = &d.u[b.u0 + b.dofs];
+  InternalWork<T>* internal = &d.internal[b.internal0];
+  T* coupling = &d.coupling[b.coupling0];
+  const Vector3* field = &m.fields[b.field0];
+  const double* mass_matrix = &m.matrices[b.matrix0];
+  const double* stiffness = mass_matrix + n * n;
+  const double* damping = stiffness + n * n;
+
+  T* e = d.field_q.data();
+  T* ed = d.field_u.data();
+  T* ea = d.field_a.data();
+  T* bias = d.field_bias.data();
+  V3<T>* moment_column = d.field_column.data();  // C_f
+  for (int32_t i = 0; i < n; ++i) {
+    e[i] = eta[i];
+    ed[i] = etad[i];
+  }
+  for (int32_t p = 0; p < b.pairs; ++p) {
+    const Pair& pair = m.pairs[b.pair0 + p];
+    const T weight = T(pair.weight);
+    e[n + p] = weight * eta[pair.i] * eta[pair.j];
+    ed[n + p] = weight * (eta[pair.i] * etad[pair.j] + etad[pair.i] * eta[pair.j]);
+    ea[n + p] = T(2.0) * weight * etad[pair.i] * etad[pair.j];
+  }
+
+  const V3<T> w = transposed_times(body.R, body.V.ang);  // head frame, as all until the end
+  const T wx = w[0], wy = w[1], wz = w[2];
+  const T ww = wx * wx + wy * wy + wz * wz;
+  const T centrifugal[9] = {wx * wx - ww, wx * wy, wx * wz, wx * wy,     wy * wy - ww,
+                            wy * wz,      wx * wz, wy * wz, wz * wz - ww};
+  const T two = T(2.0), none = T(0.0);
+  const T gyroscopic[9] = {none,      -two * wz, two * wy, two * wz, none,
+                           -two * wx, -two * wy, two * wx, none};
+
+  V3<T> moment = V3<T>::load(b.first_moment.x);
+  V3<T> moment_rate = V3<T>::zero(), moment_product = V3<T>::zero();
+  for (int32_t f = 0; f < b.fields; ++f) {
+    const V3<T> S = V3<T>::load(field[f].x);
+    moment += S * e[f];
+    moment_rate += S * ed[f];
+    bias[f] = T(0.0);
+    moment_column[f] = V3<T>::zero();
+  }
+  for (int32_t p = n; p < b.fields; ++p) moment_product += V3<T>::load(field[p].x) * ea[p];
+
+  // (1)-(6) over the non-zero components of Q.
+  T change[9] = {none, none, none, none, none, none, none, none, none};  // of P, unsymmetrised
+  T Qv[9] = {none, none, none, none, none, none, none, none, none};
+  T column[3];
+  const Slot* slot = &m.slots[b.slot0];
+  const Slot* const slot_end = slot + b.slots;
+  while (slot != slot_end) {
+    const int32_t f = slot->field;
+    T field_bias = T(0.0);
+    column[0] = column[1] = column[2] = T(0.0);
+    for (; slot != slot_end && slot->field == f; ++slot) {
+      const SlotEntry* entry = &m.entries[slot->entry0];
+      T Q = T(slot->constant), Z = T(0.0);
+      for (int32_t k = 0; k < slot->entries; ++k) {
+        Q += T(entry[k].value) * e[entry[k].field];
+        Z += T(entry[k].value) * ed[entry[k].field];
+      }
+      const int32_t ab = slot->component;
+      change[ab] += e[f] * (Q + T(slot->constant));
+      Qv[ab] += ed[f] * Q;
+      field_bias += centrifugal[ab] * Q + gyroscopic[ab] * Z;
+      column[kAxialRow[ab]] += T(kAxialSign[ab]) * Q;
+    }
+    bias[f] = field_bias;
+    moment_column[f] = V3<T>::of(column[0], column[1], column[2]);
+  }
+  M3<T> J = M3<T>::load(b.inertia.c);
+  {
+    const T xx = change[0], yy = change[4], zz = change[8];
+    const T half = T(-0.5);
+    const T xy = half * (change[1] + change[3]), xz = half * (change[2] + change[6]),
+            yz = half * (change[5] + change[7]);
+    J +=
+        M3<T>{{V3<T>::of(yy + zz, xy, xz), V3<T>::of(xy, xx + zz, yz), V3<T>::of(xz, yz, xx + yy)}};
+  }
+  const T trace = Qv[0] + Qv[4] + Qv[8];
+  const V3<T> Qv_w =
+      V3<T>::of(Qv[0] * wx + Qv[1] * wy + Qv[2] * wz, Qv[3] * wx + Qv[4] * wy + Qv[5] * wz,
+                Qv[6] * wx + Qv[7] * wy + Qv[8] * wz);
+
+  V3<T> spin = V3<T>::zero();  // Jpsi eta'
+  for (int32_t i = 0; i < n; ++i) {
+    spin += V3<T>::load(m.psi_inertia[b.psi0 + i].x) * etad[i];
+  }
+  V3<T> bias_lin = cross(w, cross(w, moment) + moment_rate * two) + moment_product;
+  V3<T> bias_ang = cross(w, J * w + spin) + (w * trace - Qv_w) * two;
+
+  for (int32_t i = 0; i < n; ++i) {
+    internal[i].column = {V3<T>::load(field[i].x),
+                          moment_column[i] + V3<T>::load(m.psi_inertia[b.psi0 + i].x)};
+    for (int32_t j = 0; j <= i; ++j) coupling[i * b.stride + j] = T(mass_matrix[i * n + j]);
+  }
+
+  if (b.pairs > 0) {
+    // Contraction of the pairs' fields with E: row p of E has c eta_j in column i and c eta_i in
+    // column j.
+    const double* hat = &m.hats[b.hat0];
+    const int32_t nh = b.fields;
+    for (int32_t f = 0; f < nh; ++f) {
+      for (int32_t p = n; p < nh; ++p) bias[f] += T(hat[f * nh + p]) * ea[p];
+    }
+    for (int32_t p = n; p < nh; ++p) {
+      bias_ang += moment_column[p] * ea[p];
+    }
+    for (int32_t p = 0; p < b.pairs; ++p) {
+      const Pair& pair = m.pairs[b.pair0 + p];
+      const T Ei = T(pair.weight) * eta[pair.j], Ej = T(pair.weight) * eta[pair.i];
+      const Vec6<T> c{V3<T>::load(field[n + p].x), moment_column[n + p]};
+      internal[pair.i].column += c * Ei;
+      internal[pair.j].column += c * Ej;
+      bias[pair.i] += Ei * bias[n + p];
+      bias[pair.j] += Ej * bias[n + p];
+      // Mee = E^T hat E: row by row, first pair x modes (both halves of the symmetric sum), ...
+      const double* row = hat + (n + p) * nh;
+      const auto add = [&](int32_t i, int32_t j, T x) {
+        coupling[(i > j ? i : j) * b.stride + (i > j ? j : i)] += x;
+      };
+      for (int32_t j = 0; j < n; ++j) {
+        const T h = T(row[j]);
+        add(pair.i, j, j == pair.i ? two * Ei * h : Ei * h);
+        add(pair.j, j, j == pair.j ? two * Ej * h : Ej * h);
+      }
+      // ... then pair x pair.
+      for (int32_t s = 0; s < b.pairs; ++s) {
+        const Pair& other = m.pairs[b.pair0 + s];
+        const T h = T(row[n + s] * other.weight);
+        const T Fi = h * eta[other.j], Fj = h * eta[other.i];
+        if (pair.i >= other.i) coupling[pair.i * b.stride + other.i] += Ei * Fi;
+        if (pair.i >= other.j) coupling[pair.i * b.stride + other.j] += Ei * Fj;
+        if (pair.j >= other.i) coupling[pair.j * b.stride + other.i] += Ej * Fi;
+        if (pair.j >= other.j) coupling[pair.j * b.stride + other.j] += Ej * Fj;
+      }
+    }
+  }
+
+  for (int32_t i = 0; i < n; ++i) {
+    T force = -bias[i];
+    if (b.diagonal) {
+      force -= T(stiffness[i * n + i]) * eta[i] + T(damping[i * n + i]) * etad[i];
+    } else {
+      for (int32_t j = 0; j < n; ++j) {
+        force -= T(stiffness[i * n + j]) * eta[j] + T(damping[i * n + j]) * etad[j];
+      }
+    }
+    internal[i].rhs = force;
+  }
+
+  // Points whose inertia turns with the deformation.
+  for (int32_t k = 0; k < b.points; ++k) {
+    const PointConst& point = m.points[b.point0 + k];
+    V3<T>* psi = d.psi.data();
+    const NodeTurn<T> turn =
+        node_turn(&m.point_psi[point.psi0], n, eta, etad, d.node_rotation, psi);
+    const M3<T> Jk = rotated(turn.R, M3<T>::load(point.inertia.c));
+    const V3<T> wk = w + turn.rate;
+    const V3<T> torque = Jk * (cross(w, turn.rate) + turn.bias) + cross(wk, Jk * wk);
+    J += Jk;
+    bias_ang += torque;
+    for (int32_t i = 0; i < n; ++i) {
+      const V3<T> Jpsi = Jk * psi[i];
+      internal[i].column.ang += Jpsi;
+      internal[i].rhs -= dot(psi[i], torque);
+      for (int32_t j = 0; j <= i; ++j) coupling[i * b.stride + j] += dot(Jpsi, psi[j]);
+    }
+  }
+
+  // Into world axes.
+  body.moment = body.R * moment;
+  body.M.A = M3<T>::identity() * T(b.mass);
+  body.M.B = cross_matrix(-body.moment);
+  body.M.C = rotated(body.R, J);
+  body.G = {-(body.R * bias_lin), -(body.R * bias_ang)};
+  for (int32_t i = 0; i < n; ++i) {
+    internal[i].column = {body.R * internal[i].column.lin, body.R * internal[i].column.ang};
+  }
+}
+
+}  // namespace pliant::PLIANT_ISA

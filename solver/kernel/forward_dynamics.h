@@ -1,0 +1,267 @@
+// From positions, speeds and loads to body terms and accelerations: what both algorithms share.
+//
+//   outward(...)   ground to leaves: poses, velocities, velocity-product accelerations, and every
+//                  body's inertia and forces. Ghosh & Quiocho (1.1)-(3.4) in world axes, with the
+//                  exact node rotation.
+//   add_loads(...) forces from outside at nodes
+//   attach(...)    what a body (or the articulated rest of a branch) means to the body it hangs
+//                  on: Huynh (35)-(40), used by order_n and dense alike
+//
+// Gravity enters as an upward acceleration of the ground: accelerations in Data are relative to
+// free fall.
+#pragma once
+
+#include "flexible_body.h"
+
+namespace pliant::PLIANT_ISA {
+
+// Spring, friction and stops of one freedom; q, u its position and speed.
+template <class T>
+inline T passive_effort(const DofConst& c, T q, T u) {
+  T effort = T(-c.stiffness) * (q - T(c.rest)) - T(c.viscous) * u;
+  if (c.coulomb != 0.0) effort -= T(c.coulomb) * hyperbolic_tangent(u / T(c.transition_speed));
+  if (c.stop_stiffness != 0.0) {
+    // A stop only pushes back: its damper never pulls.
+    if (value(q) > c.stop_upper) {
+      const T push = T(c.stop_stiffness) * (q - T(c.stop_upper)) + T(c.stop_damping) * u;
+      if (value(push) > 0.0) effort -= push;
+    } else if (value(q) < c.stop_lower) {
+      const T push = T(c.stop_stiffness) * (T(c.stop_lower) - q) - T(c.stop_damping) * u;
+      if (value(push) > 0.0) effort += push;
+    }
+  }
+  return effort;
+}
+
+// Efforts of a joint: from outside plus passive.
+template <class T>
+PLIANT_INLINE void joint_efforts(const Model& m, const BodyConst& b, Data<T>& d) {
+  DofWork<T>* dof = &d.dof[b.dof0];
+  for (int32_t k = 0; k < b.dofs; ++k) {
+    dof[k].force = d.input[b.dof0 + k];
+  }
+  if (!b.passive) return;
+  const DofConst* c = &m.dofs[b.dof0];
+  const T* q = &d.q[b.q0];
+  const T* u = &d.u[b.u0];
+  const int32_t charted = b.translations + b.rotations;
+  for (int32_t k = 0; k < charted; ++k) {
+    if (c[k].passive) dof[k].force += passive_effort(c[k], q[k], u[k]);
+  }
+  if (b.quaternion) {
+    const V3<T> theta = rotation_vector(q + b.translations);
+    for (int32_t k = 0; k < 3; ++k) {
+      const DofConst& ck = c[b.translations + k];
+      if (ck.passive) {
+        dof[b.translations + k].force += passive_effort(ck, theta[k], u[b.translations + k]);
+      }
+    }
+  }
+}
+
+// Wheels of a body: internal coordinates behind its modes. A rotor of spin inertia I, axis a and
+// speed s relative to its node has the momentum I (s + a.w_node) about a; the locked part is in
+// the body's inertia, so the coupling column is I a and the body feels -w_node x I s a
+// (Stoneking 52-53, with the node's own acceleration instead of the body's).
+template <class T>
+inline void wheel_terms(const Model& m, const BodyConst& b, Data<T>& d, BodyWork<T>& body) {
+  InternalWork<T>* internal = &d.internal[b.internal0];
+  T* coupling = &d.coupling[b.coupling0];
+  for (int32_t k = 0; k < b.wheels; ++k) {
+    const WheelConst& c = m.wheels[b.wheel0 + k];
+    const int32_t row = b.modes + k;
+    const T inertia = T(c.inertia);
+    V3<T> axis = body.R * V3<T>::load(c.axis.x);
+    V3<T> w = body.V.ang;
+    T drag = T(0.0);
+    const Vec6<T>* jacobian = nullptr;
+    if (b.modes > 0) {
+      const NodeWork<T>& node = d.node[c.node];
+      axis = node.R * V3<T>::load(c.axis.x);
+      w = node.V.ang;
+      drag = inertia * dot(axis, node.bias.ang);
+      jacobian = &d.jacobian[m.nodes[c.node].work0];
+    }
+    const V3<T> momentum = axis * inertia;
+    const V3<T> torque = cross(w, momentum) * d.u[c.u];
+    body.G.ang -= torque;
+    internal[row].column = {V3<T>::zero(), momentum};
+    internal[row].rhs = d.input[m.wheel_input0 + b.wheel0 + k] - drag;
+    for (int32_t i = 0; i < b.modes; ++i) {
+      internal[i].rhs -= dot(jacobian[i].ang, torque);
+      coupling[row * b.stride + i] = dot(jacobian[i].ang, momentum);
+    }
+    for (int32_t j = 0; j < k; ++j) coupling[row * b.stride + b.modes + j] = T(0.0);
+    coupling[row * b.stride + row] = inertia;
+  }
+}
+
+template <class T>
+inline void outward(const Model& m, Data<T>& d) {
+  const auto count = static_cast<int32_t>(m.bodies.size());
+  for (int32_t i = 0; i < count; ++i) {
+    const BodyConst& b = m.bodies[i];
+    const DofConst* c = &m.dofs[b.dof0];
+    BodyWork<T>& body = d.body[i];
+    DofWork<T>* dof = &d.dof[b.dof0];
+    const T* q = &d.q[b.q0];
+    const T* u = &d.u[b.u0];
+
+    // Where the joint hangs: a rigid parent's head, a flexible parent's node, or the ground.
+    M3<T> R;
+    V3<T> p;
+    Vec6<T> V, bias = Vec6<T>::zero();
+    if (b.parent < 0) {
+      R = M3<T>::identity();
+      p = V3<T>::zero();
+      V = Vec6<T>::zero();
+    } else if (b.parent_node < 0) {
+      const BodyWork<T>& parent = d.body[b.parent];
+      R = parent.R;
+      p = parent.p;
+      V = parent.V;
+    } else {
+      const NodeWork<T>& node = d.node[b.parent_node];
+      R = node.R;
+      p = d.body[b.parent].p + node.r;
+      V = node.V;
+      bias = node.bias;
+    }
+
+    // Translations, before the rotations; arm = y of the derivation.
+    V3<T> arm = R * V3<T>::load(b.p_PJ.x);
+    V3<T> slide = V3<T>::zero();
+    V3<T> held_lin = V3<T>::zero();
+    for (int32_t k = 0; k < b.translations; ++k) {
+      dof[k].axis = R * V3<T>::load(c[k].axis_parent.x);
+      arm += dof[k].axis * q[k];
+      slide += dof[k].axis * u[k];
+      if (d.held[b.dof0 + k]) {
+        held_lin += dof[k].axis * dof[k].acceleration;
+      }
+    }
+    const V3<T> w = V.ang;
+    const V3<T> wxarm = cross(w, arm);
+    body.arm = arm;
+    body.p = p + arm;
+    body.V.lin = V.lin + wxarm + slide;
+    body.bias.lin = bias.lin + cross(bias.ang, arm) + cross(w, wxarm + slide * T(2.0)) + held_lin;
+
+    // Rotations in sequence; each axis is carried by the ones before it.
+    V3<T> spin = w;
+    V3<T> spin_bias = bias.ang;
+    if (b.quaternion) {
+      R = R * (M3<T>::load(b.R_PJ.c) * matrix_of(q + b.translations));
+      V3<T> relative = V3<T>::zero();
+      for (int32_t k = 0; k < 3; ++k) {
+        const int32_t j = b.translations + k;
+        dof[j].axis = R.c[k];
+        relative += R.c[k] * u[j];
+      }
+      spin_bias += cross(w, relative);
+      spin += relative;
+    } else if (b.rotations == 0) {
+      R = R * M3<T>::load(b.R_PJ.c);
+    } else {
+      for (int32_t k = b.translations; k < b.dofs; ++k) {
+        T sine, cosine;
+        sine_cosine(q[k], sine, cosine);
+        const V3<T> axis = R * V3<T>::load(k == b.translations ? c[k].axis_parent.x : c[k].axis.x);
+        R = R * (M3<T>::load(c[k].K0.c) + M3<T>::load(c[k].K1.c) * cosine +
+                 M3<T>::load(c[k].K2.c) * sine);
+        dof[k].axis = axis;
+        const V3<T> turn = axis * u[k];
+        spin_bias += cross(spin, turn);
+        spin += turn;
+        if (d.held[b.dof0 + k]) spin_bias += axis * dof[k].acceleration;
+      }
+    }
+    body.R = R;
+    body.V.ang = spin;
+    body.bias.ang = spin_bias;
+    joint_efforts(m, b, d);
+
+    if (b.modes == 0) {
+      const V3<T> moment = R * V3<T>::load(b.first_moment.x);
+      body.moment = moment;
+      body.M.A = M3<T>::identity() * T(b.mass);
+      body.M.B = cross_matrix(-moment);
+      body.M.C = rotated(R, M3<T>::load(b.inertia.c));
+      body.G = {-cross(spin, cross(spin, moment)), -cross(spin, body.M.C * spin)};
+    } else {
+      flexible_terms(m, b, d, body);
+      for (int32_t k = 0; k < b.actives; ++k) {
+        node_kinematics(m, d, m.active_nodes[b.active0 + k]);
+      }
+    }
+    if (b.wheels > 0) wheel_terms(m, b, d, body);
+  }
+}
+
+// Loads at nodes, world axes: [f; r x f + t] on the head, Jacobian^T [f; t] on the modes.
+template <class T>
+inline void add_loads(const Model& m, Data<T>& d) {
+  for (int32_t l = 0; l < d.loaded_count; ++l) {
+    const int32_t k = d.loaded[l];
+    const NodeConst& c = m.nodes[k];
+    const BodyConst& b = m.bodies[c.body];
+    BodyWork<T>& body = d.body[c.body];
+    const T* x = &d.input[m.node_input0 + 6 * k];
+    const Vec6<T> wrench{V3<T>::of(x[0], x[1], x[2]), V3<T>::of(x[3], x[4], x[5])};
+    if (b.modes == 0) {
+      body.G += force_from(wrench, body.R * V3<T>::load(c.position.x));
+      continue;
+    }
+    node_kinematics(m, d, k);
+    body.G += force_from(wrench, d.node[k].r);
+    const Vec6<T>* jacobian = &d.jacobian[c.work0];
+    InternalWork<T>* internal = &d.internal[b.internal0];
+    for (int32_t i = 0; i < b.modes; ++i) internal[i].rhs += dot(jacobian[i], wrench);
+  }
+}
+
+// Adds an inertia M and force G at the head of body i to the body it hangs on: at a flexible
+// parent's node they act on the modes too.
+template <class T>
+PLIANT_INLINE void attach(const Model& m, Data<T>& d, const BodyConst& b, const BodyWork<T>& body) {
+  BodyWork<T>& parent = d.body[b.parent];
+  const Sym6<T> M = inertia_from(body.M, body.arm);
+  const Vec6<T> G = force_from(body.G, body.arm);
+  if (b.parent_node < 0) {
+    parent.M += M;
+    parent.G += G;
+    return;
+  }
+  const BodyConst& pc = m.bodies[b.parent];
+  const NodeWork<T>& node = d.node[b.parent_node];
+  const Vec6<T>* s = &d.jacobian[m.nodes[b.parent_node].work0];
+  InternalWork<T>* internal = &d.internal[pc.internal0];
+  T* coupling = &d.coupling[pc.coupling0];
+  for (int32_t i = 0; i < pc.modes; ++i) {
+    const Vec6<T> z = M * s[i];
+    internal[i].column += force_from(z, node.r);
+    internal[i].rhs += dot(s[i], G);
+    for (int32_t j = 0; j <= i; ++j) coupling[i * pc.stride + j] += dot(s[j], z);
+  }
+  parent.M += inertia_from(M, node.r);
+  parent.G += force_from(G, node.r);
+}
+
+// Acceleration, where body b hangs, of its inboard side and moved to its head; without the
+// body's own bias. Accelerations of parents and their modes are known.
+template <class T>
+PLIANT_INLINE Vec6<T> inboard_acceleration(const Model& m, const Data<T>& d, const BodyConst& b,
+                                           const BodyWork<T>& body) {
+  if (b.parent < 0) return {-V3<T>::load(m.gravity.x), V3<T>::zero()};
+  Vec6<T> A = d.body[b.parent].A;
+  if (b.parent_node >= 0) {
+    const BodyConst& pc = m.bodies[b.parent];
+    const Vec6<T>* s = &d.jacobian[m.nodes[b.parent_node].work0];
+    A = motion_at(A, d.node[b.parent_node].r);
+    const T* etadd = &d.udot[pc.u0 + pc.dofs];
+    for (int32_t i = 0; i < pc.modes; ++i) A += s[i] * etadd[i];
+  }
+  return motion_at(A, body.arm);
+}
+
+}  // namespace pliant::PLIANT_ISA

@@ -1,0 +1,467 @@
+// From the kernel data file to a Model: every count and index is checked here, so that the
+// algorithms need not.
+#include "model.h"
+
+#include <cmath>
+
+#include "data_file.h"
+
+namespace pliant {
+namespace {
+
+Vector3 vector3(const double* p) {
+  Vector3 v;
+  for (int i = 0; i < 3; ++i) v.x[i] = p[i];
+  return v;
+}
+
+// From row-major storage.
+Matrix3 matrix3(const double* rows) {
+  Matrix3 m;
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 3; ++j) m.c[4 * j + i] = rows[3 * i + j];
+  }
+  return m;
+}
+
+Matrix3 product(const Matrix3& a, const Matrix3& b) {
+  Matrix3 m;
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 3; ++j) {
+      for (int k = 0; k < 3; ++k) m.c[4 * j + i] += a.c[4 * k + i] * b.c[4 * j + k];
+    }
+  }
+  return m;
+}
+
+Vector3 product(const Matrix3& a, const Vector3& x) {
+  Vector3 v;
+  for (int i = 0; i < 3; ++i) {
+    for (int k = 0; k < 3; ++k) v.x[i] += a.c[4 * k + i] * x.x[k];
+  }
+  return v;
+}
+
+// exp(q a~) = a a^T + cos(q) (I - a a^T) + sin(q) a~ for a unit axis, each term turned by R.
+void set_rotation(DofConst& dof, const Matrix3& R) {
+  const double* a = dof.axis.x;
+  Matrix3 along, across, turn;
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 3; ++j) {
+      along.c[4 * j + i] = a[i] * a[j];
+      across.c[4 * j + i] = (i == j ? 1.0 : 0.0) - a[i] * a[j];
+    }
+  }
+  turn.c[1] = a[2];
+  turn.c[2] = -a[1];
+  turn.c[4] = -a[2];
+  turn.c[6] = a[0];
+  turn.c[8] = a[1];
+  turn.c[9] = -a[0];
+  dof.K0 = product(R, along);
+  dof.K1 = product(R, across);
+  dof.K2 = product(R, turn);
+}
+
+Matrix3 identity() {
+  Matrix3 m;
+  m.c[0] = m.c[5] = m.c[10] = 1.0;
+  return m;
+}
+
+bool within(int32_t x, int64_t low, int64_t high) { return x >= low && x < high; }
+
+}  // namespace
+
+std::shared_ptr<const Model> Model::parse(const void* data, std::size_t size, std::string& error) {
+  DataFile file(data, size);
+  std::shared_ptr<Model> model(new Model);
+  Model& m = *model;
+  const auto rejected = [&]() {
+    error = file.error();
+    return std::shared_ptr<const Model>();
+  };
+
+  const std::size_t body_count = file.count("body.parent");
+  if (file.ok() && (body_count == 0 || body_count > 1000000)) {
+    file.fail("kernel data file: no bodies, or too many");
+  }
+  const auto parent = file.ints("body.parent", body_count);
+  const auto parent_node = file.ints("body.parent_node", body_count);
+  const auto translations = file.ints("body.translations", body_count);
+  const auto rotations = file.ints("body.rotations", body_count);
+  const auto quaternion = file.ints("body.quaternion", body_count);
+  const auto modes = file.ints("body.modes", body_count);
+  const auto pair_counts = file.ints("body.pairs", body_count);
+  const auto slot_counts = file.ints("body.slots", body_count);
+  const auto point_counts = file.ints("body.points", body_count);
+  const auto wheel_counts = file.ints("body.wheels", body_count);
+  if (!file.ok()) return rejected();
+
+  // Sizes first: everything else is checked against them.
+  int64_t dofs = 0, qs = 0, us = 0, fields = 0, psis = 0, matrices = 0, hats = 0, slots = 0;
+  int64_t pairs = 0, points = 0, point_psis = 0, wheels = 0;
+  for (std::size_t i = 0; i < body_count; ++i) {
+    const bool sane = within(parent[i], -1, static_cast<int64_t>(i)) &&
+                      within(translations[i], 0, 4) && within(rotations[i], 0, 4) &&
+                      within(quaternion[i], 0, 2) && (quaternion[i] == 0 || rotations[i] == 0) &&
+                      within(modes[i], 0, 1001) && within(pair_counts[i], 0, 100001) &&
+                      within(slot_counts[i], 0, 20000001) && within(point_counts[i], 0, 100001) &&
+                      within(wheel_counts[i], 0, 1001) && (modes[i] > 0 || pair_counts[i] == 0);
+    if (!sane) {
+      file.fail("kernel data file: body " + std::to_string(i) + " is inconsistent");
+      return rejected();
+    }
+    const int64_t n = modes[i], p = pair_counts[i];
+    const int64_t joint = translations[i] + rotations[i] + 3 * quaternion[i];
+    dofs += joint;
+    qs += joint + quaternion[i] + n;
+    us += joint + n + wheel_counts[i];
+    fields += n + p;
+    psis += n;
+    matrices += 3 * n * n;
+    hats += p > 0 ? (n + p) * (n + p) : 0;
+    slots += slot_counts[i];
+    pairs += p;
+    points += point_counts[i];
+    point_psis += point_counts[i] * n;
+    wheels += wheel_counts[i];
+  }
+  const auto count = [](int64_t x) { return static_cast<std::size_t>(x); };
+
+  const auto joint_position = file.reals("joint.position", 3 * body_count);
+  const auto joint_rotation = file.reals("joint.rotation", 9 * body_count);
+  const auto mass = file.reals("body.mass", body_count);
+  const auto first_moment = file.reals("body.first_moment", 3 * body_count);
+  const auto inertia = file.reals("body.inertia", 9 * body_count);
+  const auto dof_axis = file.reals("dof.axis", count(3 * dofs));
+  const auto dof_passive = file.reals("dof.passive", count(9 * dofs));
+  const auto dof_drive = file.ints("dof.drive", count(dofs));
+  const auto start_q = file.reals("start.q", count(qs));
+  const auto start_u = file.reals("start.u", count(us));
+  const auto gravity = file.reals("gravity", 3);
+
+  const auto field_moment = file.reals("field.moment", count(3 * fields));
+  const auto psi_inertia = file.reals("mode.psi_inertia", count(3 * psis));
+  const auto matrix_values = file.reals("mode.matrices", count(matrices));
+  const auto hat_values = file.reals("field.mass", count(hats));
+  const auto slot_field = file.ints("slot.field", count(slots));
+  const auto slot_component = file.ints("slot.component", count(slots));
+  const auto slot_entries = file.ints("slot.entries", count(slots));
+  const auto slot_constant = file.reals("slot.constant", count(slots));
+  const std::size_t entry_count = file.count("entry.field");
+  const auto entry_field = file.ints("entry.field", entry_count);
+  const auto entry_value = file.reals("entry.value", entry_count);
+  const auto pair_modes = file.ints("pair.modes", count(2 * pairs));
+  const auto point_inertia = file.reals("point.inertia", count(9 * points));
+  const auto point_psi = file.reals("point.psi", count(3 * point_psis));
+
+  const std::size_t node_count = file.count("node.body");
+  const auto node_body = file.ints("node.body", node_count);
+  const auto node_position = file.reals("node.position", 3 * node_count);
+  const auto node_rotation = file.reals("node.rotation", 9 * node_count);
+  if (!file.ok()) return rejected();
+  int64_t node_phis = 0, node_psis = 0;
+  for (std::size_t k = 0; k < node_count; ++k) {
+    if (!within(node_body[k], 0, static_cast<int64_t>(body_count))) {
+      file.fail("kernel data file: node " + std::to_string(k) + " is on no body");
+      return rejected();
+    }
+    const auto b = static_cast<std::size_t>(node_body[k]);
+    node_phis += modes[b] + pair_counts[b];
+    node_psis += modes[b];
+  }
+  const auto node_phi = file.reals("node.phi", count(3 * node_phis));
+  const auto node_psi = file.reals("node.psi", count(3 * node_psis));
+
+  const auto wheel_node = file.ints("wheel.node", count(wheels));
+  const auto wheel_axis = file.reals("wheel.axis", count(3 * wheels));
+  const auto wheel_inertia = file.reals("wheel.inertia", count(wheels));
+
+  const std::size_t motion_count = file.count("motion.rows");
+  const auto motion_rows = file.ints("motion.rows", motion_count);
+  const std::size_t motion_values = file.count("motion.values");
+  const auto motion_value = file.reals("motion.values", motion_values);
+  const std::size_t load_count = file.count("load.input");
+  const auto load_input = file.ints("load.input", load_count);
+  const auto load_hold = file.ints("load.hold", load_count);
+  const auto load_rows = file.ints("load.rows", load_count);
+  const std::size_t load_values = file.count("load.values");
+  const auto load_value = file.reals("load.values", load_values);
+  if (!file.ok()) return rejected();
+
+  m.q_size = static_cast<int32_t>(qs);
+  m.u_size = static_cast<int32_t>(us);
+  m.dof_count = static_cast<int32_t>(dofs);
+  m.node_input0 = m.dof_count;
+  m.wheel_input0 = m.node_input0 + 6 * static_cast<int32_t>(node_count);
+  m.input_size = m.wheel_input0 + static_cast<int32_t>(wheels);
+  m.gravity = vector3(gravity.data());
+
+  // Nodes before bodies, because joints are placed on them.
+  int32_t phi0 = 0, psi0 = 0, jacobian_columns = 0;
+  for (std::size_t k = 0; k < node_count; ++k) {
+    const auto b = static_cast<std::size_t>(node_body[k]);
+    NodeConst node;
+    node.body = node_body[k];
+    node.position = vector3(&node_position[3 * k]);
+    node.rotation = matrix3(&node_rotation[9 * k]);
+    node.phi0 = phi0;
+    node.psi0 = psi0;
+    node.work0 = modes[b] > 0 ? jacobian_columns : -1;
+    jacobian_columns += modes[b];
+    phi0 += modes[b] + pair_counts[b];
+    psi0 += modes[b];
+    m.nodes.push_back(node);
+  }
+  m.jacobian_columns = jacobian_columns;
+  for (std::size_t j = 0; j < count(node_phis); ++j)
+    m.node_phi.push_back(vector3(&node_phi[3 * j]));
+  for (std::size_t j = 0; j < count(node_psis); ++j)
+    m.node_psi.push_back(vector3(&node_psi[3 * j]));
+
+  std::size_t dof = 0, wheel = 0, slot = 0, entry = 0, pair = 0, point = 0, psi = 0;
+  int32_t q = 0, u = 0, internal = 0, coupling = 0, field = 0, matrix = 0, hat = 0, point_psi0 = 0;
+  std::vector<std::vector<int32_t>> active(body_count);
+  const auto activate = [&](int32_t node) {
+    auto& list = active[static_cast<std::size_t>(m.nodes[node].body)];
+    for (int32_t k : list) {
+      if (k == node) return;
+    }
+    list.push_back(node);
+  };
+
+  for (std::size_t i = 0; i < body_count; ++i) {
+    BodyConst b{};
+    const std::string here = "kernel data file: body " + std::to_string(i);
+    b.parent = parent[i];
+    b.parent_node = -1;
+    b.R_PJ = matrix3(&joint_rotation[9 * i]);
+    b.p_PJ = vector3(&joint_position[3 * i]);
+    if (b.parent >= 0) {
+      const int32_t k = parent_node[i];
+      if (!within(k, 0, static_cast<int64_t>(node_count)) || m.nodes[k].body != b.parent) {
+        file.fail(here + " hangs on a node that is not its parent's");
+        return rejected();
+      }
+      if (modes[static_cast<std::size_t>(b.parent)] > 0) {
+        b.parent_node = k;
+        activate(k);
+      } else {
+        const NodeConst& node = m.nodes[k];
+        Vector3 p = product(node.rotation, b.p_PJ);
+        for (int c = 0; c < 3; ++c) p.x[c] += node.position.x[c];
+        b.p_PJ = p;
+        b.R_PJ = product(node.rotation, b.R_PJ);
+      }
+    }
+    b.mass = mass[i];
+    b.first_moment = vector3(&first_moment[3 * i]);
+    b.inertia = matrix3(&inertia[9 * i]);
+    b.q0 = q;
+    b.u0 = u;
+    b.dof0 = static_cast<int32_t>(dof);
+    b.translations = translations[i];
+    b.rotations = rotations[i];
+    b.quaternion = quaternion[i] == 1;
+    b.dofs = b.translations + b.rotations + (b.quaternion ? 3 : 0);
+    b.joint_qs = b.dofs + (b.quaternion ? 1 : 0);
+    b.modes = modes[i];
+    b.pairs = pair_counts[i];
+    b.fields = b.modes + b.pairs;
+    b.wheels = wheel_counts[i];
+    b.wheel0 = static_cast<int32_t>(wheel);
+    b.internals = b.modes + b.wheels;
+    b.internal0 = internal;
+    b.stride = (b.internals + 3) / 4 * 4;
+    b.coupling0 = coupling;
+    internal += b.internals;
+    coupling += b.internals * b.stride;
+
+    for (int32_t d = 0; d < b.dofs; ++d, ++dof) {
+      DofConst c{};
+      c.axis = vector3(&dof_axis[3 * dof]);
+      const double* passive = &dof_passive[9 * dof];
+      c.stiffness = passive[0];
+      c.rest = passive[1];
+      c.viscous = passive[2];
+      c.coulomb = passive[3];
+      c.transition_speed = passive[4];
+      c.stop_lower = passive[5];
+      c.stop_upper = passive[6];
+      c.stop_stiffness = passive[7];
+      c.stop_damping = passive[8];
+      c.passive =
+          c.stiffness != 0.0 || c.viscous != 0.0 || c.coulomb != 0.0 || c.stop_stiffness != 0.0;
+      if (c.coulomb != 0.0 && !(c.transition_speed > 0.0)) {
+        file.fail(here + ": Coulomb friction needs a transition speed > 0");
+      }
+      b.passive = b.passive || c.passive;
+      c.drive = dof_drive[dof];
+      if (!within(c.drive, -2, static_cast<int64_t>(motion_count)) ||
+          (c.drive != -2 && b.quaternion && d >= b.translations)) {
+        file.fail(here + ": its joint is moved by an unknown motion");
+        return rejected();
+      }
+      c.axis_parent = product(b.R_PJ, c.axis);
+      if (d >= b.translations && !b.quaternion) {
+        set_rotation(c, d == b.translations ? b.R_PJ : identity());
+      }
+      if (c.drive != -2) {
+        m.driven.push_back(u + d);
+        m.driven_dof.push_back(static_cast<int32_t>(dof));
+        m.driven_q.push_back(q + d);
+        if (c.drive == -1) ++m.live_count;
+      }
+      m.dofs.push_back(c);
+    }
+
+    const int32_t n = b.modes;
+    b.field0 = field;
+    b.psi0 = static_cast<int32_t>(psi);
+    b.matrix0 = matrix;
+    b.hat0 = hat;
+    field += b.fields;
+    psi += static_cast<std::size_t>(n);
+    matrix += 3 * n * n;
+    hat += b.pairs > 0 ? b.fields * b.fields : 0;
+    b.diagonal = true;
+    for (int32_t r = 0; r < n; ++r) {
+      for (int32_t c = 0; c < n; ++c) {
+        const auto at = count(b.matrix0 + n * n + r * n + c);
+        if (r != c && (matrix_values[at] != 0.0 || matrix_values[at + count(n * n)] != 0.0)) {
+          b.diagonal = false;
+        }
+      }
+    }
+    b.slot0 = static_cast<int32_t>(slot);
+    b.slots = slot_counts[i];
+    for (int32_t s = 0; s < b.slots; ++s, ++slot) {
+      const int32_t begin = static_cast<int32_t>(entry);
+      if (!within(slot_field[slot], 0, b.fields) || !within(slot_component[slot], 0, 9) ||
+          !within(slot_entries[slot], 0, static_cast<int64_t>(entry_count - entry) + 1)) {
+        file.fail(here + ": bad modal integrals");
+        return rejected();
+      }
+      for (int32_t e = 0; e < slot_entries[slot]; ++e, ++entry) {
+        if (!within(entry_field[entry], 0, b.fields)) {
+          file.fail(here + ": bad modal integrals");
+          return rejected();
+        }
+        m.entries.push_back({entry_value[entry], entry_field[entry]});
+      }
+      m.slots.push_back(
+          {slot_constant[slot], slot_field[slot], slot_component[slot], begin, slot_entries[slot]});
+    }
+    b.pair0 = static_cast<int32_t>(pair);
+    for (int32_t p = 0; p < b.pairs; ++p, ++pair) {
+      const int32_t first = pair_modes[2 * pair], second = pair_modes[2 * pair + 1];
+      if (!within(first, 0, n) || !within(second, first, n)) {
+        file.fail(here + ": bad second-order pair");
+        return rejected();
+      }
+      m.pairs.push_back({first, second, first == second ? 0.5 : 1.0});
+    }
+    b.point0 = static_cast<int32_t>(point);
+    b.points = point_counts[i];
+    for (int32_t p = 0; p < b.points; ++p, ++point) {
+      m.points.push_back({matrix3(&point_inertia[9 * point]), point_psi0});
+      point_psi0 += n;
+    }
+    for (int32_t w = 0; w < b.wheels; ++w, ++wheel) {
+      const int32_t k = wheel_node[wheel];
+      if (!within(k, 0, static_cast<int64_t>(node_count)) ||
+          m.nodes[k].body != static_cast<int32_t>(i) || !(wheel_inertia[wheel] > 0.0)) {
+        file.fail(here + ": bad wheel");
+        return rejected();
+      }
+      WheelConst c{};
+      c.inertia = wheel_inertia[wheel];
+      c.body = static_cast<int32_t>(i);
+      c.node = k;
+      c.u = u + b.dofs + n + w;
+      c.axis = vector3(&wheel_axis[3 * wheel]);
+      if (n == 0) {
+        c.axis = product(m.nodes[k].rotation, c.axis);
+      } else {
+        activate(k);
+      }
+      m.wheels.push_back(c);
+    }
+
+    // Coordinates that add up, merged over body borders where both indices run on.
+    const auto add_run = [&](int32_t q_first, int32_t u_first, int32_t length) {
+      if (length == 0) return;
+      if (!m.linear_runs.empty()) {
+        LinearRun& last = m.linear_runs.back();
+        if (last.q0 + last.count == q_first && last.u0 + last.count == u_first) {
+          last.count += length;
+          return;
+        }
+      }
+      m.linear_runs.push_back({q_first, u_first, length});
+    };
+    add_run(q, u, b.translations + b.rotations);
+    if (b.quaternion) m.quaternion_runs.push_back({q + b.translations, u + b.translations});
+    add_run(q + b.joint_qs, u + b.dofs, n);
+    q += b.joint_qs + n;
+    u += b.dofs + b.internals;
+    m.largest_fields = b.fields > m.largest_fields ? b.fields : m.largest_fields;
+    m.largest_modes = n > m.largest_modes ? n : m.largest_modes;
+    m.bodies.push_back(b);
+  }
+  m.internal_count = internal;
+  m.coupling_size = coupling;
+  for (std::size_t i = 0; i < body_count; ++i) {
+    m.bodies[i].active0 = static_cast<int32_t>(m.active_nodes.size());
+    m.bodies[i].actives = static_cast<int32_t>(active[i].size());
+    m.active_nodes.insert(m.active_nodes.end(), active[i].begin(), active[i].end());
+  }
+  for (std::size_t j = 0; j < count(fields); ++j) m.fields.push_back(vector3(&field_moment[3 * j]));
+  for (std::size_t j = 0; j < count(psis); ++j) {
+    m.psi_inertia.push_back(vector3(&psi_inertia[3 * j]));
+  }
+  for (std::size_t j = 0; j < count(point_psis); ++j) {
+    m.point_psi.push_back(vector3(&point_psi[3 * j]));
+  }
+  m.start_q.assign(start_q.begin(), start_q.end());
+  m.start_u.assign(start_u.begin(), start_u.end());
+  m.matrices.assign(matrix_values.begin(), matrix_values.end());
+  m.hats.assign(hat_values.begin(), hat_values.end());
+
+  std::size_t row = 0;
+  for (std::size_t t = 0; t < motion_count; ++t) {
+    if (!within(motion_rows[t], 2, static_cast<int64_t>(motion_values / 7 - row) + 1)) {
+      file.fail("kernel data file: bad motion table");
+      return rejected();
+    }
+    m.motions.push_back({static_cast<int32_t>(row), motion_rows[t]});
+    for (int32_t r = 0; r < motion_rows[t]; ++r, ++row) {
+      const double* v = &motion_value[7 * row];
+      if (r > 0 && !(v[0] > m.motion_rows.back().time)) {
+        file.fail("kernel data file: the times of a motion table do not increase");
+      }
+      m.motion_rows.push_back({v[0], {v[1], v[2], v[3], v[4], v[5], v[6]}});
+    }
+  }
+  row = 0;
+  for (std::size_t t = 0; t < load_count; ++t) {
+    if (!within(load_rows[t], 1, static_cast<int64_t>(load_values / 2 - row) + 1) ||
+        !within(load_input[t], 0, m.input_size)) {
+      file.fail("kernel data file: bad load table");
+      return rejected();
+    }
+    m.loads.push_back({load_input[t], load_hold[t] != 0, static_cast<int32_t>(row), load_rows[t]});
+    for (int32_t r = 0; r < load_rows[t]; ++r, ++row) {
+      const double* v = &load_value[2 * row];
+      if (r > 0 && !(v[0] >= m.load_rows.back().time)) {
+        file.fail("kernel data file: the times of a load table decrease");
+      }
+      m.load_rows.push_back({v[0], v[1]});
+    }
+  }
+  if (!file.ok()) return rejected();
+  return model;
+}
+
+}  // namespace pliant

@@ -1,0 +1,194 @@
+// The constant half of the kernel: a compiled mechanism, shared by any number of instances.
+//
+// A Model is read from the kernel data file (a checksummed, sectioned binary that
+// pliant/compile.py writes) and never changes afterwards. It holds plain doubles only: 3-vectors
+// padded to four, matrices as three padded columns, each body's constants next to one another,
+// so that every instruction set can load them as they are.
+//
+// Bodies are in breadth-first order, parents before children. All constants of a body are in its
+// head frame; a joint's placement is in the frame of the parent's node (for a rigid parent it is
+// folded into the parent's head frame when the model is read).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+namespace pliant {
+
+template <class T>
+struct AlignedAllocator {
+  using value_type = T;
+  AlignedAllocator() = default;
+  template <class U>
+  AlignedAllocator(const AlignedAllocator<U>&) {}
+  T* allocate(std::size_t n) {
+    return static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t{64}));
+  }
+  void deallocate(T* p, std::size_t) { ::operator delete(p, std::align_val_t{64}); }
+  template <class U>
+  bool operator==(const AlignedAllocator<U>&) const {
+    return true;
+  }
+  template <class U>
+  bool operator!=(const AlignedAllocator<U>&) const {
+    return false;
+  }
+};
+
+// An aligned std::vector that takes the kernel's 32-bit indices.
+template <class T>
+class Array : public std::vector<T, AlignedAllocator<T>> {
+ public:
+  const T& operator[](int32_t i) const { return this->data()[i]; }
+  T& operator[](int32_t i) { return this->data()[i]; }
+  const T& operator[](std::size_t i) const { return this->data()[i]; }
+  T& operator[](std::size_t i) { return this->data()[i]; }
+};
+
+struct alignas(32) Vector3 {
+  double x[4] = {0.0, 0.0, 0.0, 0.0};
+};
+struct alignas(32) Matrix3 {
+  double c[12] = {};  // columns, padded to four
+};
+
+// One freedom of a joint.
+struct DofConst {
+  // Turning by q about the axis: K0 + cos(q) K1 + sin(q) K2 (the joint's placement folded into
+  // the first rotation of the joint).
+  Matrix3 K0, K1, K2;
+  Vector3 axis;         // translation: in the joint frame; rotation: in the frame before it
+  Vector3 axis_parent;  // the same in the parent node's frame (first rotation and translations)
+  double stiffness, rest;
+  double viscous, coulomb, transition_speed;
+  double stop_lower, stop_upper, stop_stiffness, stop_damping;
+  int32_t drive;  // -2 free, -1 moved from outside, >= 0 moved by that motion table
+  bool passive;   // any spring, friction or stop
+};
+
+struct BodyConst {
+  Matrix3 R_PJ;     // joint frame in the parent's node frame (rigid parent: head frame)
+  Vector3 p_PJ;     // its origin there
+  Matrix3 inertia;  // undeformed, about the head
+  Vector3 first_moment;
+  double mass;
+  int32_t parent;       // -1: ground
+  int32_t parent_node;  // node of a flexible parent, -1 otherwise
+  int32_t q0, u0;       // first coordinate, first speed of the body
+  int32_t dof0;         // first freedom of the joint, in the list of all joints' freedoms
+  int32_t translations, rotations;
+  bool quaternion;               // three rotational freedoms without a chart
+  bool passive;                  // some freedom has a spring, friction or a stop
+  int32_t dofs, joint_qs;        // freedoms and coordinates of the joint
+  int32_t modes, pairs, fields;  // fields = modes + pairs: the augmented basis
+  int32_t wheels, wheel0;
+  int32_t internals;                     // modes + wheels: coordinates inside the body
+  int32_t internal0, coupling0, stride;  // storage of the internal coordinates (see Data)
+  // into the arrays of Model
+  int32_t field0, psi0, matrix0, hat0, slot0, slots, pair0, point0, points;
+  int32_t active0, actives;  // its nodes that every evaluation needs
+  bool diagonal;             // stiffness and damping matrices are diagonal
+};
+
+// One non-zero component of Q_i = int rho phi_i r^T = A_i^T + sum_j B_ij eta_j.
+struct Slot {
+  double constant;
+  int32_t field;
+  int32_t component;  // 3 a + b
+  int32_t entry0, entries;
+};
+struct SlotEntry {
+  double value;
+  int32_t field;
+};
+struct Pair {
+  int32_t i, j;
+  double weight;  // 1/2 for i == j, 1 otherwise
+};
+struct PointConst {
+  Matrix3 inertia;
+  int32_t psi0;
+};
+struct NodeConst {
+  Matrix3 rotation;
+  Vector3 position;
+  int32_t body;
+  int32_t phi0;   // first of `fields` columns in node_phi
+  int32_t psi0;   // first of `modes` columns in node_psi
+  int32_t work0;  // storage of its Jacobian columns (see Data), -1 on rigid bodies
+};
+struct WheelConst {
+  Vector3 axis;  // in the head frame of a rigid body, in the node frame of a flexible one
+  double inertia;
+  int32_t body, node;
+  int32_t u;
+};
+// From `time` to the next row: position = sum_k c_k (t - time)^k.
+struct MotionRow {
+  double time;
+  double c[6];
+};
+struct Table {
+  int32_t row0, rows;
+};
+struct LoadTable {
+  int32_t input;
+  bool hold;
+  int32_t row0, rows;
+};
+struct LoadRow {
+  double time, value;
+};
+// A run of coordinates that simply add up: q[q0 + k] += h u[u0 + k].
+struct LinearRun {
+  int32_t q0, u0, count;
+};
+struct QuaternionRun {
+  int32_t q0, u0;
+};
+
+class Model {
+ public:
+  // Reads a kernel data file. On failure returns null and says why in `error`.
+  static std::shared_ptr<const Model> parse(const void* data, std::size_t size, std::string& error);
+
+  int32_t q_size = 0, u_size = 0, dof_count = 0;
+  int32_t input_size = 0, node_input0 = 0, wheel_input0 = 0;
+  int32_t internal_count = 0, coupling_size = 0, jacobian_columns = 0, live_count = 0;
+  int32_t largest_fields = 0, largest_modes = 0;
+  Vector3 gravity;
+
+  Array<BodyConst> bodies;
+  Array<DofConst> dofs;
+  Array<Vector3> fields;       // S: int rho phi, int rho phi2
+  Array<Vector3> psi_inertia;  // Jpsi columns of the modes
+  Array<double> matrices;      // per flexible body: Mee (n x n), K (n x n), D (n x n)
+  Array<double> hats;          // per stiffened body: int rho phi_i . phi_j over all fields
+  Array<Slot> slots;
+  Array<SlotEntry> entries;
+  Array<Pair> pairs;
+  Array<PointConst> points;
+  Array<Vector3> point_psi;
+  Array<NodeConst> nodes;
+  Array<Vector3> node_phi, node_psi;
+  Array<int32_t> active_nodes;
+  Array<WheelConst> wheels;
+  Array<Table> motions;
+  Array<MotionRow> motion_rows;
+  Array<LoadTable> loads;
+  Array<LoadRow> load_rows;
+  Array<LinearRun> linear_runs;
+  Array<QuaternionRun> quaternion_runs;
+  Array<int32_t> driven;  // speeds (u index) that are prescribed, in order
+  Array<int32_t> driven_dof, driven_q;
+  Array<double> start_q, start_u;
+
+ private:
+  Model() = default;
+};
+
+}  // namespace pliant

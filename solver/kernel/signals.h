@@ -1,0 +1,67 @@
+// Functions of time: prescribed motion and load tables.
+#pragma once
+
+#include "model.h"
+
+namespace pliant::PLIANT_ISA {
+
+struct Motion {
+  double position, rate, acceleration;
+};
+
+// The quintic through position, rate and acceleration at both ends of [0, h], at time s.
+inline Motion quintic(const Motion& a, const Motion& b, double h, double s) {
+  const double x = s / h;
+  // In Newton form about the left end: the two ends' Taylor data leave three coefficients.
+  const double c2 = 0.5 * a.acceleration * h * h, c1 = a.rate * h, c0 = a.position;
+  const double dp = b.position - (c0 + c1 + c2);
+  const double dr = b.rate * h - (c1 + 2.0 * c2);
+  const double da = b.acceleration * h * h - 2.0 * c2;
+  const double c3 = 10.0 * dp - 4.0 * dr + 0.5 * da;
+  const double c4 = -15.0 * dp + 7.0 * dr - da;
+  const double c5 = 6.0 * dp - 3.0 * dr + 0.5 * da;
+  return {c0 + x * (c1 + x * (c2 + x * (c3 + x * (c4 + x * c5)))),
+          (c1 + x * (2.0 * c2 + x * (3.0 * c3 + x * (4.0 * c4 + x * 5.0 * c5)))) / h,
+          (2.0 * c2 + x * (6.0 * c3 + x * (12.0 * c4 + x * 20.0 * c5))) / (h * h)};
+}
+
+// First row of a table whose time is beyond t: in (0, rows) when t is inside the table.
+template <class Row>
+inline int32_t row_after(const Row* rows, int32_t count, double t) {
+  int32_t low = 0, high = count;
+  while (low < high) {
+    const int32_t middle = low + (high - low) / 2;
+    if (rows[middle].time > t) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
+}
+
+// Before its first and after its last row a motion stands still.
+inline Motion motion_at_time(const Model& m, int32_t table, double t) {
+  const Table& motion = m.motions[table];
+  const MotionRow* rows = &m.motion_rows[motion.row0];
+  const int32_t after = row_after(rows, motion.rows, t);
+  if (after == 0) return {rows[0].c[0], 0.0, 0.0};
+  const double* c = rows[after - 1].c;
+  const double s = t - rows[after - 1].time;
+  return {c[0] + s * (c[1] + s * (c[2] + s * (c[3] + s * (c[4] + s * c[5])))),
+          c[1] + s * (2.0 * c[2] + s * (3.0 * c[3] + s * (4.0 * c[4] + s * 5.0 * c[5]))),
+          2.0 * c[2] + s * (6.0 * c[3] + s * (12.0 * c[4] + s * 20.0 * c[5]))};
+}
+
+// Before its first and after its last row a load keeps the outer value.
+inline double load_at_time(const Model& m, const LoadTable& c, double t) {
+  const LoadRow* rows = &m.load_rows[c.row0];
+  const int32_t after = row_after(rows, c.rows, t);
+  if (after == 0) return rows[0].value;
+  const LoadRow& a = rows[after - 1];
+  if (c.hold || after == c.rows) return a.value;
+  const LoadRow& b = rows[after];
+  return a.value + (b.value - a.value) * (t - a.time) / (b.time - a.time);
+}
+
+}  // namespace pliant::PLIANT_ISA

@@ -1,0 +1,91 @@
+"""pliant: flexible multibody dynamics.
+
+    import pliant as pl
+    arm = pl.load("arm.yaml")
+    result = pl.simulate(arm, 30.0)
+    result.plot(path="arm.png")
+
+Describe a mechanism with ``System``, ``Body`` and ``Joint`` or in a model file, advance it with
+``Simulation`` or run it with ``simulate``.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+__version__ = version("pliant")
+
+if TYPE_CHECKING:
+    from pliant.body import Body, Node, Wheel
+    from pliant.errors import ModelError, PliantError, Problem, SolverError
+    from pliant.flexible import Beam, Lump, Modal, ModalNode, ModalPoint, Modes, Station
+    from pliant.joint import Friction, Joint, Spring, Stops
+    from pliant.load import Load
+    from pliant.model_file import load, save
+    from pliant.modes import assembled_modes, body_modes
+    from pliant.motion import Motion
+    from pliant.results import Result
+    from pliant.run import simulate
+    from pliant.simulation import Simulation
+    from pliant.system import Attachment, Group, System
+
+__all__ = [
+    "Attachment",
+    "Beam",
+    "Body",
+    "Friction",
+    "Group",
+    "Joint",
+    "Load",
+    "Lump",
+    "Modal",
+    "ModalNode",
+    "ModalPoint",
+    "ModelError",
+    "Modes",
+    "Motion",
+    "Node",
+    "PliantError",
+    "Problem",
+    "Result",
+    "Simulation",
+    "SolverError",
+    "Spring",
+    "Station",
+    "Stops",
+    "System",
+    "Wheel",
+    "__version__",
+    "assembled_modes",
+    "body_modes",
+    "load",
+    "save",
+    "simulate",
+]
+
+# The modules that hold the public names. They are imported when a name is first used: reading a
+# result needs neither pydantic nor the kernel, and `pliant --help` is there at once.
+_HOMES = {
+    "errors": ("ModelError", "PliantError", "Problem", "SolverError"),
+    "model_file": ("load", "save"),
+    "modes": ("assembled_modes", "body_modes"),
+    "results": ("Result",),
+    "run": ("simulate",),
+    "simulation": ("Simulation",),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module 'pliant' has no attribute '{name}'")
+    # what is not listed describes mechanisms, and system.py gathers all of that
+    value = getattr(import_module(f"pliant.{_HOME.get(name, 'system')}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,374 @@
+"""Cantilever modes of a beam and its reduction to mass points with mode shapes.
+
+The modes are those of the beam clamped at its head, mass-normalised, so that in the reduced body
+Mee = 1, K = diag(omega^2), D = diag(2 zeta omega). Families of motion (beam_mesh) that no
+eccentric lump couples are solved apart: the modes of a section with EIy = EIz stay in their
+planes, and order and sign do not depend on rounding.
+
+Second-order field (motion-induced stiffening) on the centreline, along x::
+
+    phi2_ij = -int_0^x (v_i' v_j' + w_i' w_j') ds                                        (1)
+
+At a point rigidly offset by o from the centreline, exp(theta) o to second order gives::
+
+    phi_i  += psi_i x o        phi2_ij += (psi_i x (psi_j x o) + psi_j x (psi_i x o)) / 2    (2)
+
+Only pairs with a field (1) on the centreline are kept, that is two modes that bend in one plane.
+Left out are the second-order coupling of torsion and bending, and (2) for pairs without (1).
+
+Linear axial modes and (1) belong together: the axial mode is the stretch, (1) what bending
+takes away.
+
+Cost: one dense symmetric eigenproblem a family, 2 (axial, torsion 3) unknowns an element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import cho_factor, cho_solve, eigh
+
+from pliant.beam_mesh import BeamError, BeamMesh, Index, carry
+from pliant.reduced import Array, ReducedBody, ReducedNode
+
+KINDS = ("bending", "torsion", "axial")
+
+# unit loads at the tip: (family that answers, row of [force; moment], stiffness it needs)
+TIP_LOADS = {
+    "force_x": ("axial", 0, "EA"),
+    "force_y": ("bending_y", 1, "EI"),
+    "force_z": ("bending_z", 2, "EI"),
+    "moment_x": ("torsion", 3, "GJ"),
+    "moment_y": ("bending_z", 4, "EI"),
+    "moment_z": ("bending_y", 5, "EI"),
+}
+
+_SAME_FREQUENCY = 1e-8  # relative; closer ones are a pair and are ordered by family
+_PAIR_THRESHOLD = 1e-6  # second-order pairs weaker than this part of the strongest are dropped
+_SPANNED = 1e-8  # a static shape with a smaller part outside the kept modes adds nothing
+_COUPLED = 1e-13  # mass between two families, relative: above rounding
+
+
+@dataclass(frozen=True)
+class BeamModes:
+    """Mass-normalised modes of a mesh; each kind is a family's name or ``static``."""
+
+    frequencies: Array  # (n,) Hz, clamped at the head
+    kinds: tuple[str, ...]
+    shapes: Array  # (mesh.size, n) mesh vectors
+
+
+@dataclass(frozen=True)
+class BeamNode:
+    """A node to be put on the beam: shapes of station ``position[0]``, carried rigidly."""
+
+    position: Array  # (3,) head frame
+    rotation: Array = field(default_factory=lambda: np.eye(3))
+    contact: bool = False
+
+
+def cantilever_modes(
+    mesh: BeamMesh,
+    *,
+    count: int | None = None,
+    below_hz: float | None = None,
+    bending: int = 0,
+    torsion: int = 0,
+    axial: int = 0,
+    kinds: Sequence[str] = KINDS,
+    static: Sequence[str] = (),
+) -> BeamModes:
+    """The lowest modes of the clamped beam, then static shapes.
+
+    Kept are the ``count`` lowest, or all ``below_hz``, of the given ``kinds``; or, with neither,
+    ``bending`` modes in each plane, ``torsion`` and ``axial`` ones. Frequencies ascend; of equal
+    ones bending along y comes first, then along z, torsion, axial. A mode of coupled families
+    counts as the one that holds most of its strain energy; the tip moves along + in it.
+
+    ``static`` names unit loads at the tip (TIP_LOADS). Their deflections, freed of what the kept
+    modes contain, follow as further coordinates: what a truncated basis lacks when loads or
+    other bodies act at the tip. One that the kept modes contain already adds nothing.
+
+    >>> from pliant.beam_mesh import Profile, Section
+    >>> boom = Section(mass=Profile.uniform(8.0), EIz=Profile.uniform(1.4e6))
+    >>> modes = cantilever_modes(BeamMesh(6.4, boom), count=2, static=["force_y"])
+    >>> modes.kinds
+    ('bending_y', 'bending_y', 'static')
+    >>> modes.frequencies.round(2).tolist()
+    [5.72, 35.82, 116.55]
+    """
+    for load in static:
+        family, _, stiffness = TIP_LOADS[load]
+        if family not in [f.name for f in mesh.families]:
+            raise BeamError(
+                "beam.modes.static", f"{load}: the beam is rigid against it; give {stiffness}"
+            )
+
+    groups = _uncoupled_groups(mesh)
+    solved = [_group_modes(mesh, columns) for columns in groups]
+    frequency = np.concatenate([f for f, _ in solved])
+    shapes = np.concatenate([V for _, V in solved], axis=1)
+    group = np.repeat(np.arange(len(solved)), [len(f) for f, _ in solved])
+    family = np.argmax(mesh.strain_shares(shapes), axis=0)
+
+    order = _ascending(frequency, family)
+    names = [mesh.families[family[i]].name for i in order]
+    if count is not None:
+        places = _lowest(mesh, names, count, kinds)
+    elif below_hz is not None:
+        places = [i for i in _of_kinds(names, kinds) if frequency[order[i]] < below_hz]
+    else:
+        places = _by_kind(mesh, names, {"bending": bending, "torsion": torsion, "axial": axial})
+    kept = order[places]
+
+    V, hertz = np.zeros((mesh.size, len(kept))), np.zeros(len(kept))
+    added: list[tuple[float, Array]] = []
+    for number, columns in enumerate(groups):
+        own = np.flatnonzero(group[kept] == number)
+        if len(own):
+            hertz[own], V[:, own] = _orthonormal(mesh, shapes[:, kept[own]])
+        residuals = _static_residuals(mesh, static, columns, V[:, own])
+        if residuals.shape[1]:
+            f_static, S = _orthonormal(mesh, residuals)
+            added += zip(f_static.tolist(), S.T, strict=True)
+    added.sort(key=lambda item: item[0])
+    V = np.column_stack([V, *(shape for _, shape in added)])
+    return BeamModes(
+        frequencies=np.concatenate([hertz, [f for f, _ in added]]),
+        kinds=(*(names[i] for i in places), *("static" for _ in added)),
+        shapes=_tip_positive(mesh, V),
+    )
+
+
+def reduce_beam(
+    mesh: BeamMesh,
+    modes: BeamModes,
+    *,
+    damping: ArrayLike = 0.0,
+    stiffening: bool = True,
+    nodes: Mapping[str, BeamNode] | None = None,
+) -> ReducedBody:
+    """The beam as mass points with the given modes.
+
+    ``damping`` is the ratio zeta of all modes, or one for each. ``stiffening`` adds the
+    second-order field. The nodes ``head`` and ``tip`` are always there.
+    """
+    V, n = modes.shapes, len(modes.kinds)
+    zeta = np.asarray(damping, float)
+    if zeta.ndim and len(zeta) != n:
+        raise BeamError("beam.damping", f"{len(zeta)} ratios for {n} modes; give one number or {n}")
+    slack = 1e-9 * mesh.length
+    tip = BeamNode(np.array([mesh.length, 0.0, 0.0]))
+    every = {"head": BeamNode(np.zeros(3)), "tip": tip, **(nodes or {})}
+    for name, node in every.items():
+        if not -slack <= node.position[0] <= mesh.length + slack:
+            raise BeamError(
+                f"nodes.{name}.at",
+                f"x = {node.position[0]:g} is beside the beam; give 0 <= x <= {mesh.length:g}",
+            )
+    node_position = np.array([node.position for node in every.values()], float)
+    node_element, node_xi = mesh.locate(node_position[:, 0])
+
+    # mass points, then nodes
+    points = mesh.points
+    element = np.concatenate([points.element, node_element])
+    xi = np.concatenate([points.xi, node_xi])
+    offset = np.concatenate([points.offset, node_position * [0.0, 1.0, 1.0]])
+    phi, psi = mesh.shapes(element, xi, V)
+    field2 = mesh.foreshortening(element, xi, V)
+    pairs = _pairs_that_matter(field2) if stiffening else np.zeros((0, 2), np.int64)
+    i, j = pairs.T
+    phi2 = _second_order_offset(psi[:, :, i], psi[:, :, j], offset)
+    phi2[:, 0] += field2[:, i, j]
+    phi = carry(phi, psi, offset)
+
+    k = len(points.mass)
+    omega = 2.0 * np.pi * modes.frequencies
+    reduced_nodes: dict[str, ReducedNode] = {}
+    for row, (name, node) in enumerate(every.items(), start=k):
+        reduced_nodes[name] = ReducedNode(
+            np.asarray(node.position, float),
+            np.asarray(node.rotation, float),
+            phi[row],
+            psi[row],
+            phi2[row],
+            node.contact,
+        )
+    return ReducedBody(
+        point_position=points.position,
+        point_mass=points.mass,
+        point_inertia=points.inertia,
+        point_phi=phi[:k],
+        point_psi=psi[:k],
+        point_phi2=phi2[:k],
+        stiffness=np.diag(omega**2),
+        damping=np.diag(2.0 * zeta * omega),
+        pairs=pairs,
+        nodes=reduced_nodes,
+    )
+
+
+# ----------------------------------------------------------------------------------- eigenmodes
+
+
+def _uncoupled_groups(mesh: BeamMesh) -> list[Index]:
+    """Columns of the families, those coupled by the inertia of a lump together.
+
+    Stiffness and distributed mass never couple families.
+    """
+    scale = np.sqrt(np.diag(mesh.mass))
+
+    def coupled(a: Index, b: Index) -> bool:
+        largest = np.abs(mesh.mass[np.ix_(a, b)]).max()
+        return bool(largest > _COUPLED * scale[a].max() * scale[b].max())
+
+    groups: list[Index] = []
+    for columns in (f.columns for f in mesh.families):
+        joined = [g for g in groups if coupled(g, columns)]
+        groups = [g for g in groups if not coupled(g, columns)]
+        groups.append(np.sort(np.concatenate([*joined, columns])))
+    return groups
+
+
+def _group_modes(mesh: BeamMesh, columns: Index) -> tuple[Array, Array]:
+    """All modes of one group: frequencies (Hz, ascending) and shapes.
+
+    Solved as M v = K v / omega^2: K is positive definite because the head is clamped, M need not
+    be (a massless beam with lumps); modes without mass are left out.
+    """
+    block = np.ix_(columns, columns)
+    try:
+        inverse_squares, y = eigh(mesh.mass[block], mesh.stiffness[block])
+    except np.linalg.LinAlgError:
+        shortest = float(np.diff(mesh.grid).min())
+        raise BeamError(
+            "beam",
+            f"the stiffness matrix is singular in working precision (shortest element {shortest:g} "
+            "m); put neighbouring stations and lumps at one place, or further apart, and check "
+            "EI against GAk",
+        ) from None
+    massless = len(columns) * np.finfo(float).eps * max(inverse_squares[-1], 0.0)
+    first = int(np.searchsorted(inverse_squares, massless, side="right"))
+    shapes = np.zeros((mesh.size, len(inverse_squares) - first))
+    shapes[columns] = y[:, first:][:, ::-1]
+    return 1.0 / (2.0 * np.pi * np.sqrt(inverse_squares[first:][::-1])), shapes
+
+
+def _ascending(frequency: Array, family: Index) -> Index:
+    """Order by frequency; within a run of equal ones by family, so that pairs never swap."""
+    order = np.argsort(frequency, kind="stable")
+    ascending = frequency[order]
+    run = np.cumsum(np.diff(ascending, prepend=0.0) > _SAME_FREQUENCY * ascending)
+    return np.asarray(order[np.lexsort((family[order], run))])
+
+
+def _orthonormal(mesh: BeamMesh, V: Array) -> tuple[Array, Array]:
+    """Frequencies (Hz) and vectors of the span of V with V^T M V = 1, V^T K V diagonal."""
+    squares, y = eigh(mesh.modal_stiffness(V), mesh.modal_mass(V))
+    return np.sqrt(squares) / (2.0 * np.pi), V @ y
+
+
+def _tip_positive(mesh: BeamMesh, V: Array) -> Array:
+    """Columns signed so that the tip moves along + in the family with most strain energy."""
+    phi, psi = mesh.shapes(*mesh.locate(np.array([mesh.length])), V)
+    V = V.copy()
+    for i, strongest in enumerate(np.argmax(mesh.strain_shares(V), axis=0)):
+        f = mesh.families[strongest]
+        tip = psi[0, f.psi_row, i] if f.phi_row is None else phi[0, f.phi_row, i]
+        own = V[f.columns, i]
+        largest = own[np.argmax(np.abs(own))]
+        # a heavy lump can hold the tip still: then the largest unknown decides
+        if (tip if abs(tip) > 1e-9 * abs(largest) else largest) < 0.0:
+            V[:, i] *= -1.0
+    return V
+
+
+# ------------------------------------------------------------------------------------ selection
+
+
+def _kind(family: str) -> str:
+    return family.split("_")[0]
+
+
+def _of_kinds(names: list[str], kinds: Sequence[str]) -> list[int]:
+    return [i for i, name in enumerate(names) if _kind(name) in kinds]
+
+
+def _lowest(mesh: BeamMesh, names: list[str], count: int, kinds: Sequence[str]) -> list[int]:
+    allowed = _of_kinds(names, kinds)
+    if count > len(allowed):
+        of_kind = "" if set(kinds) == set(KINDS) else f" of kind {' or '.join(kinds)}"
+        raise BeamError(
+            "beam.modes.count",
+            f"{count} modes asked for, but the mesh has {len(allowed)}{of_kind}; "
+            f"raise elements (now {mesh.element_count}) or lower the count",
+        )
+    return allowed[:count]
+
+
+def _by_kind(mesh: BeamMesh, names: list[str], wanted: Mapping[str, int]) -> list[int]:
+    """The lowest of each kind; a number of bending modes counts in each flexible plane."""
+    kept: list[int] = []
+    for kind, count in wanted.items():
+        families = [f.name for f in mesh.families if _kind(f.name) == kind]
+        if count and not families:
+            stiffness = {"bending": "EI", "torsion": "GJ", "axial": "EA"}[kind]
+            raise BeamError(
+                f"beam.modes.{kind}",
+                f"{count} modes asked for, but the mesh has 0 of them: the beam is rigid in "
+                f"{kind}; give {stiffness}",
+            )
+        for family in families:
+            have = [i for i, name in enumerate(names) if name == family]
+            if count > len(have):
+                where = f" along {family[-1]}" if kind == "bending" else ""
+                raise BeamError(
+                    f"beam.modes.{kind}",
+                    f"{count} modes asked for, but the mesh has {len(have)} of them{where}; "
+                    f"raise elements (now {mesh.element_count}) or lower the number",
+                )
+            kept += have[:count]
+    return sorted(kept)
+
+
+# --------------------------------------------------------------------- static and second order
+
+
+def _static_residuals(mesh: BeamMesh, loads: Sequence[str], columns: Index, modes: Array) -> Array:
+    """Deflections of one group under unit tip loads, less their part in its modes: (size, r)."""
+    basis = modes
+    phi, psi = mesh.shapes(*mesh.locate(np.array([mesh.length])), np.eye(mesh.size))
+    rows = np.concatenate([phi[0], psi[0]])
+    for load in loads:
+        family, row, _ = TIP_LOADS[load]
+        if not any(f.name == family and f.columns[0] in columns for f in mesh.families):
+            continue
+        x = np.zeros(mesh.size)
+        x[columns] = cho_solve(
+            cho_factor(mesh.stiffness[np.ix_(columns, columns)]), rows[row, columns]
+        )
+        whole = x @ mesh.mass @ x
+        for _ in range(2):  # the second pass removes the rounding of the first
+            x -= basis @ (basis.T @ (mesh.mass @ x))
+        left = x @ mesh.mass @ x
+        if left > _SPANNED**2 * whole:
+            basis = np.column_stack([basis, x / np.sqrt(left)])
+    return basis[:, modes.shape[1] :]
+
+
+def _second_order_offset(psi_i: Array, psi_j: Array, offset: Array) -> Array:
+    """Second part of equation (2), (k, 3, p)."""
+    o = np.broadcast_to(offset[:, :, None], psi_i.shape)
+    a = np.cross(psi_i, np.cross(psi_j, o, axis=1), axis=1)
+    b = np.cross(psi_j, np.cross(psi_i, o, axis=1), axis=1)
+    return np.asarray(0.5 * (a + b))
+
+
+def _pairs_that_matter(field2: Array) -> Index:
+    """Pairs i <= j whose field (1) counts beside the strongest one: (p, 2)."""
+    size = np.abs(field2).max(axis=0)
+    counts = np.triu(size > _PAIR_THRESHOLD * size.max(initial=0.0))
+    return np.argwhere(counts).astype(np.int64)

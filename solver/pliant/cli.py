@@ -1,0 +1,293 @@
+"""The command ``pliant``: check, modes, run.
+
+Errors are printed as ``arm.yaml:7: joints.elbow.axis: ...``, all of them, and end the command with
+exit code 1.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import time
+from collections.abc import Callable
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ParamSpec
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from pliant.errors import PliantError
+
+if TYPE_CHECKING:
+    from pliant.modes import AssembledModes
+    from pliant.results import Result
+
+_P = ParamSpec("_P")
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_show_locals=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="""Flexible multibody dynamics.
+
+A mechanism is described in a model file (YAML). A first session:
+
+    [bold]pliant check arm.yaml[/bold]                        is it what I meant?
+
+    [bold]pliant modes arm.yaml[/bold]                        how does it vibrate?
+
+    [bold]pliant run arm.yaml -d 10 --plot arm.png[/bold]     let it move and look
+""",
+)
+
+
+class Integrator(str, Enum):
+    leapfrog = "leapfrog"
+    rk4 = "rk4"
+    euler_cromer = "euler_cromer"
+
+
+class Algorithm(str, Enum):
+    order_n = "order_n"
+    dense = "dense"
+
+
+ModelFile = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="Model file, such as arm.yaml.", show_default=False)
+]
+Step = Annotated[float, typer.Option("--step", "-s", help="Internal step in seconds.")]
+
+
+def _reported(command: Callable[_P, None]) -> Callable[_P, None]:
+    """Prints pliant's own errors, one problem a line, and exits with 1."""
+
+    @functools.wraps(command)
+    def wrapped(*args: _P.args, **kwargs: _P.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+        except PliantError as error:
+            print(error, file=sys.stderr)
+            raise typer.Exit(1) from None
+
+    return wrapped
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from pliant import __version__
+
+        print(f"pliant {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+@_reported
+def check(model_file: ModelFile, step: Step = 1e-3) -> None:
+    """Reads a model, draws its tree and says what looks wrong.
+
+    Prints the tree of bodies and joints, mass and centre of mass at the start, the freedoms, and
+    warnings: frequencies too high for the step, bodies much lighter than the rest, joints that
+    start where their axes line up. All problems of a faulty model are listed at once.
+
+    Example:  pliant check arm.yaml --step 5e-4
+    """
+    from pliant.report import ModelReport
+
+    console = _console()
+    report = ModelReport(model_file, step)
+    console.print(report.tree())
+    console.print()
+    for line in report.summary():
+        console.print(line)
+    console.print(report.freedoms())
+    warnings = report.warnings()
+    for warning in warnings:
+        console.print(f"[yellow]warning:[/yellow] {warning}", soft_wrap=True)
+    if not warnings:
+        console.print("[green]no warnings[/green]")
+
+
+@app.command()
+@_reported
+def modes(
+    model_file: ModelFile,
+    count: Annotated[
+        int, typer.Option("--count", "-n", min=1, help="Modes shown of the assembled model.")
+    ] = 12,
+) -> None:
+    """Frequencies of every flexible body and of the assembled model at its start.
+
+    A body is shown held at its head (clamped) and with nothing holding it (free-free). The model
+    is shown with its joints locked and with its joints free, at rest in its start position, with
+    the damping ratio and where the potential energy is.
+
+    Example:  pliant modes arm.yaml -n 20
+    """
+    from pliant.modes import assembled_modes, body_modes
+    from pliant.simulation import as_model
+
+    console = _console()
+    model = as_model(model_file)
+    bodies = body_modes(model)
+    table = Table(title="bodies alone, Hz", title_justify="left", title_style="bold")
+    for heading in ("body", "mode"):
+        table.add_column(heading)
+    for heading in ("clamped", "free-free"):
+        table.add_column(heading, justify="right")
+    for body in bodies:
+        for i, (clamped, free) in enumerate(zip(body.clamped, body.free_free, strict=True)):
+            name = body.name if i == 0 else ""
+            table.add_row(name, str(i + 1), f"{clamped:.4g}", f"{free:.4g}")
+    console.print(table if bodies else "no flexible bodies")
+    for locked in (True, False):
+        title = f"assembled, joints {'locked' if locked else 'free'}"
+        console.print(_assembled_table(assembled_modes(model, locked=locked), title, count))
+
+
+def _assembled_table(assembled: AssembledModes, title: str, count: int) -> Table:
+    left = len(assembled.modes) - count
+    footer = f"{assembled.rigid} rigid freedoms"
+    if left > 0:
+        footer += f"; {left} more modes up to {assembled.frequencies[-1]:.4g} Hz"
+    table = Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        caption=footer,
+        caption_justify="left",
+    )
+    table.add_column("mode")
+    table.add_column("Hz", justify="right")
+    table.add_column("damping", justify="right")
+    table.add_column("potential energy in")
+    for i, mode in enumerate(assembled.modes[:count], start=1):
+        where = ", ".join(f"{name} {part:.0%}" for name, part in list(mode.shares.items())[:3])
+        frequency = f"{mode.frequency:.4g}"
+        if mode.frequency < 0.0:
+            frequency = "[red]unstable[/red]"
+        table.add_row(str(i), frequency, f"{mode.damping:.2%}", where)
+    return table
+
+
+@app.command()
+@_reported
+def run(
+    model_file: ModelFile,
+    duration: Annotated[
+        float, typer.Option("--duration", "-d", help="Simulated time in seconds.")
+    ] = 10.0,
+    step: Step = 1e-3,
+    integrator: Annotated[
+        Integrator,
+        typer.Option(help="leapfrog: order 2, one evaluation a step; rk4: order 4, four."),
+    ] = Integrator.leapfrog,
+    algorithm: Annotated[
+        Algorithm, typer.Option(help="order_n: cost grows with the bodies; dense: mass matrix.")
+    ] = Algorithm.order_n,
+    output: Annotated[
+        list[Path] | None,
+        typer.Option("--output", "-o", help="Write the result: x.h5 or x.csv. Can be repeated."),
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", "-p", help="Draw the result into x.png (pdf, svg).")
+    ] = None,
+    record: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--record",
+            "-r",
+            help="Channels to record, such as 'joint.*.q', 'node.hand.pad' or 'energy'. "
+            "Can be repeated; all but reactions and node accelerations without it.",
+        ),
+    ] = None,
+    every: Annotated[
+        int | None,
+        typer.Option(min=1, help="Record every n-th step; otherwise at most 2000 rows in all."),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
+) -> None:
+    """Lets a model move from its start and records it.
+
+    The bar shows simulated time, speed against real time and the relative energy error; work of
+    loads and dissipated energy are accounted for, so that the error is the integrator's own. A run
+    that fails says when and where, and still writes what it recorded.
+
+    Examples:
+
+        pliant run arm.yaml -d 30 -o arm.h5 --plot arm.png
+
+        pliant run arm.yaml -r 'node.hand.*.r' -r energy --every 10 -o arm.csv
+    """
+    from pliant.run import RunError, simulate
+
+    for path in output or ():
+        _check_writable(path, (".h5", ".hdf5", ".csv"))
+    if plot is not None:
+        _check_writable(plot, (".png", ".pdf", ".svg"))
+    console = _console()
+    started = time.perf_counter()
+    failure: RunError | None = None
+    try:
+        result = simulate(
+            model_file,
+            duration,
+            step,
+            every=every,
+            record=record or None,
+            progress=not quiet,
+            integrator=integrator.value,
+            algorithm=algorithm.value,
+        )
+    except RunError as error:
+        failure, result = error, error.result
+    elapsed = time.perf_counter() - started
+    console.print(_run_summary(result, elapsed), soft_wrap=True)
+    for path in output or ():
+        console.print(f"wrote {result.save(path)}")
+    if plot is not None:
+        result.plot(path=plot)
+        console.print(f"wrote {plot}")
+    if failure is not None:
+        raise failure
+
+
+def _run_summary(result: Result, elapsed: float) -> str:
+    span = float(result.time[-1] - result.time[0]) if len(result) else 0.0
+    text = f"{result.name}: {span:g} s in {elapsed:.2f} s, {len(result)} rows"
+    if "energy.error" in result and "energy.kinetic" in result:
+        text += f", energy error {result.energy_error:.1e}"
+    return text
+
+
+def _check_writable(path: Path, endings: tuple[str, ...]) -> None:
+    """Before a long run rather than after it."""
+    from pliant.errors import ModelError
+
+    if path.suffix.lower() not in endings:
+        raise ModelError.at(
+            str(path), f"unknown kind of file; end its name in {' or '.join(endings)}"
+        )
+    if not path.absolute().parent.is_dir():
+        raise ModelError.at(str(path), f"there is no folder {path.parent}; make it first")
+
+
+def _console() -> Console:
+    return Console(highlight=False)
+
+
+def main() -> None:
+    """Entry point of the command."""
+    app()

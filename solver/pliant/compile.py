@@ -1,0 +1,303 @@
+"""From a System to a Model: modal integrals, flat arrays, the kernel's data file.
+
+Body terms are prepared as the kernel wants them (see ``solver/kernel/flexible_body.h``): of the
+integrals A_i and B_ij only the components that are not zero are listed, as *slots* of
+Q_i = A_i^T + sum_j B_ij eta_j, one for each (field, component), each with its entries in j. A
+straight beam has a few of the 9 n^2 there could be.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.data_file import pack
+from pliant.mechanism import Mechanism, TreeBody, TreeJoint, resolve
+from pliant.modal_integrals import ModalIntegrals, integrate
+from pliant.model import BodySlots, JointSlots, Model, NodeSlots, WheelSlots
+from pliant.motion import MotionCurve
+from pliant.reduced import Array
+from pliant.system import System
+
+# A component of A or B below this part of the body's largest is rounding of the quadrature.
+NEGLIGIBLE = 1e-15
+
+_LARGEST = np.finfo(np.float64).max
+
+FREE, LIVE = -2, -1  # how a freedom is driven; >= 0 is a motion table
+
+
+def compile_model(system: System | Mechanism | str | Path) -> Model:
+    """Compiles a system (or a model file) for the kernel.
+
+    >>> import pliant as pl
+    >>> rod = pl.Body(mass=1.0, com=[0, 0, -0.5], inertia=[0.1, 0.1, 0.01])
+    >>> hinge = pl.Joint(type="revolute", axis="y", child="rod")
+    >>> model = compile_model(pl.System(name="p", bodies={"rod": rod}, joints={"hinge": hinge}))
+    >>> model.u_size, model.joints[0].name
+    (1, 'hinge')
+    """
+    if isinstance(system, str | Path):
+        from pliant.model_file import load
+
+        system = load(system)
+    mechanism = system if isinstance(system, Mechanism) else resolve(system)
+    return _Compiler(mechanism).model()
+
+
+class _Compiler:
+    """Collects sections while walking the bodies once."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self.mechanism = mechanism
+        self.sections: dict[str, list[Array]] = {}
+        self.counts: dict[str, list[int]] = {}
+        self.joints: list[JointSlots] = []
+        self.bodies: list[BodySlots] = []
+        self.nodes: list[NodeSlots] = []
+        self.wheels: list[WheelSlots] = []
+        self.q = self.u = 0
+
+    def model(self) -> Model:
+        bodies = self.mechanism.bodies
+        dofs = sum(_dof_count(body.joint) for body in bodies)
+        self.node_index = {
+            f"{body.name}.{node}": i
+            for i, (body, node) in enumerate(
+                (body, node) for body in bodies for node in body.reduced.nodes
+            )
+        }
+        self.node_input0 = dofs
+        self.wheel_input0 = dofs + 6 * len(self.node_index)
+        for name in _REALS:
+            self.sections[name] = []
+        for name in _INTS:
+            self.counts[name] = []
+        for body in bodies:
+            self._add_body(body)
+        self._add_loads()
+        self.sections["gravity"].append(self.mechanism.gravity)
+        flat: dict[str, NDArray[np.float64] | NDArray[np.int32]] = {}
+        for name, ints in self.counts.items():
+            flat[name] = np.array(ints, np.int32)
+        for name, parts in self.sections.items():
+            flat[name] = np.concatenate([np.ravel(part) for part in parts] or [np.zeros(0)])
+        blob = pack(flat)
+        return Model(
+            name=self.mechanism.name,
+            digest=hashlib.sha256(blob + self._names().encode()).hexdigest(),
+            blob=blob,
+            mechanism=self.mechanism,
+            q_size=self.q,
+            u_size=self.u,
+            input_size=self.wheel_input0 + len(self.wheels),
+            joints=tuple(self.joints),
+            bodies=tuple(self.bodies),
+            nodes=tuple(self.nodes),
+            wheels=tuple(self.wheels),
+        )
+
+    def _names(self) -> str:
+        """All names in order: two models that differ only in names are two models."""
+        kinds = (self.joints, self.bodies, self.nodes, self.wheels)
+        names = [slots.name for kind in kinds for slots in kind]
+        return "\0".join([self.mechanism.name, *names])
+
+    # ------------------------------------------------------------------------------ bodies
+
+    def _add_body(self, body: TreeBody) -> None:
+        joint, reduced = body.joint, body.reduced
+        n, p = reduced.mode_count, reduced.pair_count
+        parent = ""
+        if body.parent >= 0:
+            parent = f"{self.mechanism.bodies[body.parent].name}.{body.parent_node}"
+        slots_before = len(self.counts["slot.field"])
+        self._add_joint(joint)
+        self._add_integrals(integrate(reduced), n, p)
+        self._count(
+            {
+                "body.parent": body.parent,
+                "body.parent_node": self.node_index[parent] if parent else -1,
+                "body.translations": len(joint.translations),
+                "body.rotations": len(joint.rotations),
+                "body.quaternion": int(joint.quaternion),
+                "body.modes": n,
+                "body.pairs": p,
+                "body.slots": len(self.counts["slot.field"]) - slots_before,
+                "body.wheels": len(body.wheels),
+            }
+        )
+        self._real("mode.matrices", reduced.stiffness, reduced.damping)
+        self.counts["pair.modes"].extend(int(i) for i in reduced.pairs.ravel())
+
+        exact = [k for k in range(len(reduced.point_mass)) if reduced.point_inertia[k].any()]
+        exact = exact if reduced.exact_inertia else []
+        self.counts["body.points"].append(len(exact))
+        for k in exact:
+            self._real("point.inertia", reduced.point_inertia[k])
+            self._real("point.psi", reduced.point_psi[k].T)
+
+        for name, node in reduced.nodes.items():
+            self.counts["node.body"].append(len(self.bodies))
+            self._real("node.position", node.position)
+            self._real("node.rotation", node.rotation)
+            self._real("node.phi", node.phi.T, node.phi2.T)
+            self._real("node.psi", node.psi.T)
+            first = self.node_input0 + 6 * len(self.nodes)
+            self.nodes.append(
+                NodeSlots(f"{body.name}.{name}", node.contact, slice(first, first + 6))
+            )
+
+        nd, nq = _dof_count(joint), len(joint.start)
+        dof0 = sum(slots.input.stop - slots.input.start for slots in self.joints)
+        self.joints.append(
+            JointSlots(
+                joint.name,
+                len(self.bodies),
+                joint.type,
+                slice(self.q, self.q + nq),
+                slice(self.u, self.u + nd),
+                slice(dof0, dof0 + nd),
+            )
+        )
+        self.bodies.append(
+            BodySlots(
+                body.name,
+                slice(self.q + nq, self.q + nq + n),
+                slice(self.u + nd, self.u + nd + n),
+            )
+        )
+        self._real("start.q", joint.start, np.zeros(n))
+        self._real("start.u", joint.speed, np.zeros(n))
+        for k, wheel in enumerate(body.wheels):
+            self.counts["wheel.node"].append(self.node_index[f"{body.name}.{wheel.node}"])
+            self._real("wheel.axis", wheel.axis)
+            self._real("wheel.inertia", wheel.inertia)
+            self._real("start.u", wheel.speed)
+            self.wheels.append(
+                WheelSlots(
+                    f"{body.name}.{wheel.name}",
+                    self.u + nd + n + k,
+                    self.wheel_input0 + len(self.wheels),
+                )
+            )
+        self.q += nq + n
+        self.u += nd + n + len(body.wheels)
+
+    def _add_joint(self, joint: TreeJoint) -> None:
+        self._real("joint.position", joint.position)
+        self._real("joint.rotation", joint.rotation)
+        turning = np.eye(3) if joint.quaternion else joint.rotations
+        self._real("dof.axis", joint.translations, turning)
+        nd = _dof_count(joint)
+        passive = (
+            joint.stiffness,
+            joint.rest,
+            joint.viscous,
+            joint.coulomb,
+            joint.transition_speed,
+            np.clip(joint.stop_lower, -_LARGEST, _LARGEST),
+            np.clip(joint.stop_upper, -_LARGEST, _LARGEST),
+            joint.stop_stiffness,
+            joint.stop_damping,
+        )
+        self._real("dof.passive", np.stack([np.broadcast_to(x, nd) for x in passive], axis=1))
+        curve = joint.motion
+        for k in range(nd):
+            if not joint.prescribed:
+                self.counts["dof.drive"].append(FREE)
+            elif isinstance(curve, MotionCurve):
+                self.counts["dof.drive"].append(len(self.counts["motion.rows"]))
+                self._add_motion(curve, k)
+            else:
+                self.counts["dof.drive"].append(LIVE)
+
+    def _add_motion(self, curve: MotionCurve, k: int) -> None:
+        times = curve.times
+        rows = np.zeros((len(times), 7))
+        rows[:, 0] = times
+        rows[:-1, 1:] = curve.coefficients[:, k]
+        rows[-1, 1] = curve(float(times[-1]))[0][k]
+        self.counts["motion.rows"].append(len(times))
+        self._real("motion.values", rows)
+
+    def _add_integrals(self, integrals: ModalIntegrals, n: int, p: int) -> None:
+        self._real("body.mass", integrals.m)
+        self._real("body.first_moment", integrals.c0)
+        self._real("body.inertia", integrals.Mrr[3:, 3:])
+        self._real("field.moment", integrals.S.T)
+        self._real("mode.psi_inertia", integrals.Jpsi.T)
+        self._real("mode.matrices", integrals.Mee)
+        if p:
+            self._real("field.mass", np.einsum("ijaa->ij", integrals.B))
+        A = _without_rounding(integrals.A)
+        B = _without_rounding(integrals.B)
+        for field in range(n + p):
+            constant = A[field].T  # component (a, b) of A_i^T
+            used = (constant != 0) | (B[field] != 0).any(axis=0)
+            for a, b in np.argwhere(used):
+                columns = np.flatnonzero(B[field, :, a, b])
+                self.counts["slot.field"].append(field)
+                self.counts["slot.component"].append(int(3 * a + b))
+                self.counts["slot.entries"].append(len(columns))
+                self._real("slot.constant", constant[a, b])
+                self.counts["entry.field"].extend(int(j) for j in columns)
+                self._real("entry.value", B[field, columns, a, b])
+
+    # ------------------------------------------------------------------------------- loads
+
+    def _add_loads(self) -> None:
+        joints = {slots.name: slots for slots in self.joints}
+        wheels = {slots.name: slots for slots in self.wheels}
+        for load in self.mechanism.loads:
+            on_body = f"{self.bodies[load.body].name}.{load.element}"
+            if load.kind == "node":
+                first = self.node_input0 + 6 * self.node_index[on_body]
+            elif load.kind == "joint":
+                first = joints[load.element].input.start
+            else:
+                first = wheels[on_body].input
+            for column in range(load.values.shape[1]):
+                values = load.values[:, column]
+                if not values.any():
+                    continue
+                self.counts["load.input"].append(first + column)
+                self.counts["load.hold"].append(int(load.hold))
+                self.counts["load.rows"].append(len(values))
+                self._real("load.values", np.stack([load.times, values], axis=1))
+
+    # --------------------------------------------------------------------------- collecting
+
+    def _real(self, name: str, *parts: Array | float) -> None:
+        self.sections[name].extend(np.asarray(part, float) for part in parts)
+
+    def _count(self, values: dict[str, int]) -> None:
+        for name, value in values.items():
+            self.counts[name].append(value)
+
+
+def _dof_count(joint: TreeJoint) -> int:
+    return len(joint.translations) + (3 if joint.quaternion else len(joint.rotations))
+
+
+def _without_rounding(values: Array) -> Array:
+    scale = np.abs(values).max(initial=0.0)
+    return np.where(np.abs(values) > NEGLIGIBLE * scale, values, 0.0)
+
+
+_REALS: Sequence[str] = (
+    "gravity joint.position joint.rotation body.mass body.first_moment body.inertia dof.axis "
+    "dof.passive start.q start.u field.moment mode.psi_inertia mode.matrices field.mass "
+    "slot.constant entry.value point.inertia point.psi node.position node.rotation node.phi "
+    "node.psi wheel.axis wheel.inertia motion.values load.values"
+).split()
+_INTS: Sequence[str] = (
+    "body.parent body.parent_node body.translations body.rotations body.quaternion body.modes "
+    "body.pairs body.slots body.points body.wheels dof.drive slot.field slot.component "
+    "slot.entries entry.field pair.modes node.body wheel.node motion.rows load.input load.hold "
+    "load.rows"
+).split()

@@ -1,0 +1,83 @@
+"""Errors of pliant: what was wrong, where, and what would be right.
+
+``ModelError`` is the author's to mend and lists every problem found, not only the first;
+``SolverError`` stops a run and says when and on which element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+class PliantError(Exception):
+    """Everything pliant raises on purpose."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing to mend in a model.
+
+    ``where`` is the element's path, with file and line in front if the model came from a file.
+
+    >>> print(Problem("arm.yaml:7: joints.elbow.axis", "[0, 0, 0] has no length; give a direction"))
+    arm.yaml:7: joints.elbow.axis: [0, 0, 0] has no length; give a direction
+    """
+
+    where: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.message}"
+
+
+class ModelError(PliantError):
+    """A model that cannot be used, with all its problems, one a line.
+
+    >>> error = ModelError([Problem("bodies.rod.mass", "-1.0 is not above zero")])
+    >>> error.problems[0].where
+    'bodies.rod.mass'
+    >>> print(error)
+    bodies.rod.mass: -1.0 is not above zero
+    """
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems: tuple[Problem, ...] = tuple(problems)
+        super().__init__(self.problems)
+
+    @classmethod
+    def at(cls, where: str, message: str) -> ModelError:
+        """A single problem."""
+        return cls([Problem(where, message)])
+
+    def __str__(self) -> str:
+        return "\n".join(str(problem) for problem in self.problems)
+
+
+class SolverError(PliantError):
+    """A run that cannot go on.
+
+    ``time`` is the time of the last good state, ``element`` the body, joint or node that failed
+    and ``value`` the number that gave it away.
+
+    >>> print(SolverError("speed is not finite", time=0.25, element="elbow", value=float("inf")))
+    t = 0.25 s: elbow: speed is not finite (inf)
+    """
+
+    def __init__(self, message: str, *, time: float, element: str, value: float) -> None:
+        super().__init__(message)
+        self.message = message
+        self.time = time
+        self.element = element
+        self.value = value
+
+    def __str__(self) -> str:
+        return f"t = {self.time:g} s: {self.element}: {self.message} ({self.value:g})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # keyword arguments do not survive the default pickling of exceptions
+        return _solver_error, (self.message, self.time, self.element, self.value)
+
+
+def _solver_error(message: str, time: float, element: str, value: float) -> SolverError:
+    return SolverError(message, time=time, element=element, value=value)

@@ -1,0 +1,287 @@
+"""Handles on the elements of a running simulation: ``sim.joint("elbow").torque = 12.0``.
+
+A handle holds no numbers; it reads and writes the simulation it came from. All vectors are in
+world axes. Accelerations, reactions and efforts are worked out for the present state and inputs
+when they are asked for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pliant.errors import ModelError
+from pliant.inputs import Signal
+from pliant.reduced import Array
+
+if TYPE_CHECKING:
+    from pliant.model import BodySlots, JointSlots, NodeSlots, WheelSlots
+    from pliant.simulation import Simulation
+
+
+class Wrench(NamedTuple):
+    """Force and torque, world axes."""
+
+    force: Array
+    torque: Array
+
+
+class JointHandle:
+    """A joint: position, rate and acceleration to read, effort to set.
+
+    >>> elbow = sim.joint("elbow")                        # doctest: +SKIP
+    >>> elbow.torque = -200.0 * elbow.rate                # doctest: +SKIP
+    >>> elbow.torque = lambda t: 5.0 * math.sin(t)        # doctest: +SKIP
+    """
+
+    def __init__(self, simulation: Simulation, slots: JointSlots) -> None:
+        self._simulation = simulation
+        self._slots = slots
+        self._tree_joint = simulation.model.mechanism.bodies[slots.body].joint
+
+    def __repr__(self) -> str:
+        return f"joint {self.name} ({self.type}) at {self.position}"
+
+    @property
+    def name(self) -> str:
+        return self._slots.name
+
+    @property
+    def type(self) -> str:
+        return self._slots.type
+
+    @property
+    def position(self) -> float | Array:
+        """Coordinate, or several: translations, then angles or the quaternion (w, x, y, z)."""
+        return _one_or_many(self._simulation.q[self._slots.q])
+
+    @property
+    def angle(self) -> float | Array:
+        """Position of a joint that only turns."""
+        self._only("angle", turning=True)
+        return self.position
+
+    @property
+    def rate(self) -> float | Array:
+        """Rate of every freedom; spherical and free joints: angular velocity in child axes."""
+        return _one_or_many(self._simulation.u[self._slots.u])
+
+    @property
+    def acceleration(self) -> float | Array:
+        return _one_or_many(self._simulation.evaluate()[self._slots.u])
+
+    @property
+    def effort(self) -> float | Array:
+        """Effort of every freedom: force along, torque about its axis.
+
+        Settable to numbers or a function of time, kept until changed. On a joint with prescribed
+        motion it is a result: the effort that the motion takes.
+        """
+        self._simulation.evaluate()
+        return _one_or_many(self._simulation.kernel.effort()[self._slots.input])
+
+    @effort.setter
+    def effort(self, signal: Signal) -> None:
+        self._set("effort", signal)
+
+    @property
+    def torque(self) -> float | Array:
+        """Effort of a joint that only turns."""
+        self._only("torque", turning=True)
+        return self.effort
+
+    @torque.setter
+    def torque(self, signal: Signal) -> None:
+        self._only("torque", turning=True)
+        self._set("torque", signal)
+
+    @property
+    def force(self) -> float | Array:
+        """Effort of a joint that only slides."""
+        self._only("force", turning=False)
+        return self.effort
+
+    @force.setter
+    def force(self, signal: Signal) -> None:
+        self._only("force", turning=False)
+        self._set("force", signal)
+
+    @property
+    def reaction(self) -> Wrench:
+        """What the joint does to the child body, at its head."""
+        self._simulation.evaluate()
+        values = self._simulation.kernel.reaction(self._slots.body)
+        return Wrench(values[:3].copy(), values[3:].copy())
+
+    def _set(self, what: str, signal: Signal) -> None:
+        where = f"joint {self.name} {what}"
+        if self._tree_joint.prescribed:
+            raise ModelError.at(
+                where, "the joint's motion is prescribed and its effort a result; take one away"
+            )
+        self._simulation.inputs.set(self._slots.input, signal, where)
+
+    def _only(self, what: str, *, turning: bool) -> None:
+        freedoms = self._slots.u.stop - self._slots.u.start
+        slides = len(self._tree_joint.translations)
+        if freedoms == 0:
+            raise ModelError.at(f"joint {self.name} {what}", "a fixed joint has no freedom")
+        if slides != (0 if turning else freedoms):
+            general = "position" if what == "angle" else "effort"
+            kind = "turns" if turning else "slides"
+            raise ModelError.at(
+                f"joint {self.name} {what}",
+                f"a {self.type} joint does not only {kind[:-1]}; use .{general}",
+            )
+
+
+class NodeHandle:
+    """A node: its motion to read, a load to apply.
+
+    >>> pad = sim.node("hand.pad")                        # doctest: +SKIP
+    >>> pad.apply(force=[0, 0, -5])                       # doctest: +SKIP
+    >>> pad.position, pad.velocity                        # doctest: +SKIP
+    """
+
+    def __init__(self, simulation: Simulation, slots: NodeSlots, index: int) -> None:
+        self._simulation = simulation
+        self._slots = slots
+        self._index = index
+
+    def __repr__(self) -> str:
+        return f"node {self.name} at {self.position}"
+
+    @property
+    def name(self) -> str:
+        return self._slots.name
+
+    def apply(self, force: Signal | None = None, torque: Signal | None = None) -> None:
+        """Applies a force and a torque at the node, world axes, until changed.
+
+        Numbers or functions of time; what is not given stays as it was.
+        """
+        first = self._slots.input.start
+        for what, signal, start in (("force", force, first), ("torque", torque, first + 3)):
+            if signal is not None:
+                where = slice(start, start + 3)
+                self._simulation.inputs.set(where, signal, f"node {self.name} {what}")
+
+    @property
+    def applied(self) -> Wrench:
+        """The load set by ``apply``, as it is now."""
+        values = self._simulation.inputs.get(self._slots.input)
+        return Wrench(values[:3], values[3:])
+
+    @property
+    def position(self) -> Array:
+        return self._motion(slice(0, 3))
+
+    @property
+    def quaternion(self) -> Array:
+        """Of the node axes: (w, x, y, z), v_world = R v_node."""
+        return self._motion(slice(3, 7))
+
+    @property
+    def rotation(self) -> Array:
+        """(3, 3), v_world = R v_node."""
+        w, x, y, z = self.quaternion
+        return np.array(
+            [
+                [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+                [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+                [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+            ]
+        )
+
+    @property
+    def velocity(self) -> Array:
+        return self._motion(slice(7, 10))
+
+    @property
+    def angular_velocity(self) -> Array:
+        return self._motion(slice(10, 13))
+
+    @property
+    def acceleration(self) -> Array:
+        return self._motion(slice(13, 16))
+
+    @property
+    def angular_acceleration(self) -> Array:
+        return self._motion(slice(16, 19))
+
+    def _motion(self, part: slice) -> Array:
+        self._simulation.evaluate()
+        return np.array(self._simulation.kernel.node(self._index)[part])
+
+
+class WheelHandle:
+    """A wheel on a body: its speed relative to the body to read, its torque to set."""
+
+    def __init__(self, simulation: Simulation, slots: WheelSlots) -> None:
+        self._simulation = simulation
+        self._slots = slots
+
+    def __repr__(self) -> str:
+        return f"wheel {self.name} at {self.speed:g} rad/s"
+
+    @property
+    def name(self) -> str:
+        return self._slots.name
+
+    @property
+    def speed(self) -> float:
+        return float(self._simulation.u[self._slots.u])
+
+    @property
+    def acceleration(self) -> float:
+        return float(self._simulation.evaluate()[self._slots.u])
+
+    @property
+    def torque(self) -> float:
+        """Of the motor on the wheel; the body feels the opposite. Kept until changed."""
+        return float(self._simulation.inputs.get(self._where)[0])
+
+    @torque.setter
+    def torque(self, signal: Signal) -> None:
+        self._simulation.inputs.set(self._where, signal, f"wheel {self.name} torque")
+
+    @property
+    def _where(self) -> slice:
+        return slice(self._slots.input, self._slots.input + 1)
+
+
+class BodyHandle:
+    """A body: its modal coordinates, and its nodes."""
+
+    def __init__(self, simulation: Simulation, slots: BodySlots) -> None:
+        self._simulation = simulation
+        self._slots = slots
+
+    def __repr__(self) -> str:
+        return f"body {self.name} with {self._slots.eta.stop - self._slots.eta.start} modes"
+
+    @property
+    def name(self) -> str:
+        return self._slots.name
+
+    @property
+    def eta(self) -> Array:
+        """Modal coordinates."""
+        return np.array(self._simulation.q[self._slots.eta])
+
+    @property
+    def etad(self) -> Array:
+        """Modal rates."""
+        return np.array(self._simulation.u[self._slots.etad])
+
+    @property
+    def head(self) -> NodeHandle:
+        return self.node("head")
+
+    def node(self, name: str) -> NodeHandle:
+        return self._simulation.node(f"{self.name}.{name}")
+
+
+def _one_or_many(values: Array) -> float | Array:
+    return float(values[0]) if len(values) == 1 else values.copy()

@@ -1,0 +1,188 @@
+"""What acts on a running model from outside: numbers, or functions of time.
+
+The kernel holds inputs as ``input + input_rate (t - input_time)``. A number sets the rate to zero.
+A function is asked at the start and at the end of every step and the kernel goes in a straight
+line between the two, so that an integrator with stages inside the step sees them at the right
+time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pliant.errors import ModelError, SolverError
+from pliant.reduced import Array
+
+if TYPE_CHECKING:
+    from pliant._kernel import Kernel
+    from pliant.model import Model
+
+Signal: TypeAlias = ArrayLike | Callable[[float], ArrayLike]
+
+
+@dataclass
+class _Varying:
+    """An input given as a function, with the value found at the end of the last step."""
+
+    function: Callable[[float], ArrayLike]
+    where: slice
+    element: str
+    time: float
+    value: Array
+
+
+@dataclass(frozen=True)
+class InputState:
+    """The inputs of one moment, to be put back later."""
+
+    input: Array
+    rate: Array
+    time: float
+    functions: tuple[tuple[Callable[[float], ArrayLike], slice, str], ...]
+
+
+class Inputs:
+    """The input vector of one kernel."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+        self._varying: dict[int, _Varying] = {}  # by the first index of where it acts
+
+    @property
+    def is_varying(self) -> bool:
+        return bool(self._varying)
+
+    def set(self, where: slice, signal: Signal, element: str) -> None:
+        """Sets a number, an array or a function from now on; ``element`` is for messages."""
+        kernel, size = self._kernel, where.stop - where.start
+        if callable(signal):
+            value = _from_function(signal, kernel.time, size, element)
+            self._varying[where.start] = _Varying(signal, where, element, kernel.time, value)
+        else:
+            value = _array(signal, size, element)
+            if not np.isfinite(value).all():
+                raise ModelError.at(element, f"{signal} is not finite; give finite numbers")
+            self._varying.pop(where.start, None)
+        kernel.input[where] = value
+        kernel.input_rate[where] = 0.0
+
+    def get(self, where: slice) -> Array:
+        """The value now."""
+        kernel = self._kernel
+        since = kernel.time - kernel.input_time
+        return np.asarray(kernel.input[where] + kernel.input_rate[where] * since)
+
+    def prepare(self, start: float, end: float) -> None:
+        """Asks every function for the step from ``start`` to ``end``."""
+        kernel = self._kernel
+        for varying in self._varying.values():
+            size = len(varying.value)
+            # The same value again if time went on without a jump: one call a step, and the
+            # numbers after restoring a state are the same to the last bit.
+            first = varying.value
+            if varying.time != start:
+                first = _from_function(varying.function, start, size, varying.element)
+            last = _from_function(varying.function, end, size, varying.element)
+            kernel.input[varying.where] = first
+            kernel.input_rate[varying.where] = (last - first) / (end - start)
+            varying.time, varying.value = end, last
+        kernel.input_time = start
+
+    def save(self) -> InputState:
+        kernel = self._kernel
+        functions = tuple((v.function, v.where, v.element) for v in self._varying.values())
+        return InputState(
+            kernel.input.copy(), kernel.input_rate.copy(), kernel.input_time, functions
+        )
+
+    def restore(self, saved: InputState) -> None:
+        """Puts back what ``save`` gave; the kernel's time must be restored first."""
+        kernel = self._kernel
+        self._varying.clear()
+        for function, where, element in saved.functions:
+            self.set(where, function, element)
+        kernel.input[:] = saved.input
+        kernel.input_rate[:] = saved.rate
+        kernel.input_time = saved.time
+
+
+class Motions:
+    """Prescribed motions that are functions of time, fed to the kernel step by step.
+
+    A function gives ``(position, rate, acceleration)``, each a number or one for every freedom.
+    """
+
+    def __init__(self, model: Model, kernel: Kernel) -> None:
+        self._kernel = kernel
+        self._driven: list[tuple[str, Callable[[float], object], slice]] = []
+        first = 0
+        for slots in model.joints:
+            motion = model.mechanism.bodies[slots.body].joint.motion
+            if callable(motion):
+                rows = slice(first, first + slots.u.stop - slots.u.start)
+                self._driven.append((f"joint {slots.name} motion", motion, rows))
+                first = rows.stop
+
+    def __bool__(self) -> bool:
+        return bool(self._driven)
+
+    def prepare(self, end: float) -> None:
+        """Asks every function for the end of the next step."""
+        for element, function, rows in self._driven:
+            size = rows.stop - rows.start
+            self._kernel.motion_next[rows] = _motion_rows(function, end, size, element)
+
+    def start(self) -> None:
+        """Puts the driven joints where their functions say at the present time."""
+        self.prepare(self._kernel.time)
+        self._kernel.state_written()
+
+
+def _motion_rows(
+    function: Callable[[float], object], time: float, size: int, element: str
+) -> Array:
+    """(size, 3): position, rate, acceleration of every freedom."""
+    parts = function(time)
+    if not isinstance(parts, (tuple, list, np.ndarray)) or len(parts) != 3:
+        raise ModelError.at(element, "its function must give (position, rate, acceleration)")
+    return np.stack([_finite(_array(part, size, element), time, element) for part in parts], axis=1)
+
+
+def _from_function(
+    function: Callable[[float], ArrayLike], time: float, size: int, element: str
+) -> Array:
+    return _finite(_array(function(time), size, element), time, element)
+
+
+def _finite(value: Array, time: float, element: str) -> Array:
+    if not np.isfinite(value).all():
+        bad = float(value[~np.isfinite(value)][0])
+        raise SolverError(
+            "its function of time does not give finite numbers; check it at this time",
+            time=time,
+            element=element,
+            value=bad,
+        )
+    return value
+
+
+def _array(value: ArrayLike, size: int, element: str) -> Array:
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise ModelError.at(element, f"{value!r} is not {_numbers(size)}") from None
+    if array.shape == () and size == 1:
+        array = array.reshape(1)
+    if array.shape != (size,):
+        got = "one number" if array.shape == () else f"{array.shape}"
+        raise ModelError.at(element, f"{got} given; give {_numbers(size)}")
+    return array
+
+
+def _numbers(size: int) -> str:
+    return "a number" if size == 1 else f"{size} numbers"

@@ -1,0 +1,244 @@
+"""Vibration of each body alone and of the assembled model at its start.
+
+Of a body: its frequencies held at the head (clamped) and with nothing holding it (free-free).
+The largest free-free frequency bounds what the body can bring into any assembly.
+
+Of the model: ``K v = omega^2 M v`` at the start position and at rest, once with all joints free
+and once with joints locked. M is the kernel's mass matrix. K is the sum of
+
+- modal stiffness of the bodies and joint springs, as they stand in the model;
+- what else depends on position: gravity (pendulums and, on bodies with geometric stiffening, the
+  effect of their own weight), loads of the model at t = 0, stops that are touched. The kernel's
+  generalised forces at rest, less the elastic ones, are differenced at both sides of the start.
+
+What is left out: friction, centrifugal stiffening and gyroscopic coupling (the model is taken at
+rest). If gravity or loads move the model away from its start, the start is no equilibrium and the
+frequencies are those of its first moments.
+
+Cost: one dense symmetric eigenvalue problem of the size of the model; with gravity also two
+evaluations and mass matrices for every freedom.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, eigh
+
+from pliant._kernel import Kernel
+from pliant.modal_integrals import clamped_frequencies, free_free_frequencies
+from pliant.model import Model
+from pliant.reduced import Array
+from pliant.simulation import as_model
+from pliant.system import System
+
+_TURN = 2.0 * np.pi
+_DIFFERENCE = 1e-4  # of a coordinate, for stiffness by differences: truncation ~ 1e-8 relative
+
+
+@dataclass(frozen=True)
+class BodyModes:
+    """Frequencies in Hz of one flexible body."""
+
+    name: str
+    clamped: Array
+    free_free: Array
+
+
+@dataclass(frozen=True)
+class Mode:
+    """A mode of the assembled model.
+
+    ``frequency`` is in Hz, negative for a motion that gravity makes grow (an inverted pendulum),
+    then with the rate of growth over 2 pi as its size. ``damping`` is the ratio to critical.
+    ``shares`` tell where its potential energy is: in bodies, joint springs, gravity; largest
+    first, those above a thousandth.
+    """
+
+    frequency: float
+    damping: float
+    shares: dict[str, float]
+
+
+@dataclass(frozen=True)
+class AssembledModes:
+    """``rigid`` freedoms that nothing holds, then the vibrations by ascending frequency."""
+
+    rigid: int
+    modes: tuple[Mode, ...]
+
+    @property
+    def frequencies(self) -> Array:
+        return np.array([mode.frequency for mode in self.modes])
+
+
+def body_modes(system: System | Model | str) -> tuple[BodyModes, ...]:
+    """Frequencies of every flexible body.
+
+    >>> for body in pl.body_modes("arm.yaml"):                 # doctest: +SKIP
+    ...     print(body.name, body.clamped, body.free_free)
+    """
+    return tuple(
+        BodyModes(body.name, clamped_frequencies(body.reduced), free_free_frequencies(body.reduced))
+        for body in as_model(system).mechanism.bodies
+        if body.reduced.mode_count
+    )
+
+
+def assembled_modes(system: System | Model | str, *, locked: bool = False) -> AssembledModes:
+    """Vibrations of the model at its start.
+
+    ``locked`` holds every joint and wheel; a body that hangs on nothing (a free joint to ground)
+    stays free even then. Joints with prescribed motion are held in either case.
+
+    >>> pl.assembled_modes("arm.yaml", locked=True).frequencies    # doctest: +SKIP
+    """
+    model = as_model(system)
+    kernel = Kernel(model.blob)
+    stiffness, damping = _elastic(model)
+    mass = np.asarray(kernel.mass_matrix())
+    total = stiffness + _further_stiffness(model, kernel, stiffness)
+    kept = _kept(model, locked)
+    pick = np.ix_(kept, kept)
+    rigid, squares, vectors = _solve(total[pick], mass[pick])
+    shape = np.zeros((len(mass), len(squares)))
+    shape[kept] = vectors
+    modes = []
+    for square, vector in zip(squares, shape.T, strict=True):
+        omega = np.sqrt(abs(square))
+        ratio = float(vector @ damping @ vector / (2.0 * omega))
+        frequency = float(np.copysign(omega, square)) / _TURN
+        modes.append(Mode(frequency, ratio, _shares(model, stiffness, vector, float(square))))
+    return AssembledModes(rigid, tuple(modes))
+
+
+def highest_frequency(system: System | Model | str) -> float:
+    """Highest frequency in rad/s of the assembled model, joints free; 0 without vibrations."""
+    frequencies = assembled_modes(system).frequencies
+    return float(_TURN * max(frequencies.max(initial=0.0), 0.0))
+
+
+def _elastic(model: Model) -> tuple[Array, Array]:
+    """Stiffness and damping matrices of modes and joint springs, over all speeds."""
+    size = model.u_size
+    stiffness, damping = np.zeros((size, size)), np.zeros((size, size))
+    for joint in model.joints:
+        tree = model.mechanism.bodies[joint.body].joint
+        index = np.arange(joint.u.start, joint.u.stop)
+        stiffness[index, index] = tree.stiffness
+        damping[index, index] = tree.viscous
+    for slots, body in zip(model.bodies, model.mechanism.bodies, strict=True):
+        stiffness[slots.etad, slots.etad] = body.reduced.stiffness
+        damping[slots.etad, slots.etad] = body.reduced.damping
+    return stiffness, damping
+
+
+def _kept(model: Model, locked: bool) -> Array:
+    """Indices of the speeds that take part."""
+    kept: list[int] = []
+    for joint in model.joints:
+        body = model.mechanism.bodies[joint.body]
+        floating = body.joint.type == "free" and body.parent < 0
+        if not body.joint.prescribed and (floating or not locked):
+            kept += range(joint.u.start, joint.u.stop)
+    for slots in model.bodies:
+        kept += range(slots.etad.start, slots.etad.stop)
+    if not locked:
+        kept += [wheel.u for wheel in model.wheels]
+    return np.array(sorted(kept), dtype=np.intp)
+
+
+def _solve(stiffness: Array, mass: Array) -> tuple[int, Array, Array]:
+    """Number of rigid freedoms; omega^2 and mass-normalised shapes of the vibrations."""
+    # Coordinates without any stiffness move by inertia alone and are eliminated, so that they do
+    # not come out as small frequencies made of rounding errors.
+    held = np.flatnonzero(np.any(stiffness != 0.0, axis=0))
+    loose = np.setdiff1d(np.arange(len(mass)), held)
+    if not held.size:
+        return len(loose), np.zeros(0), np.zeros((len(mass), 0))
+    K, M = stiffness[np.ix_(held, held)], mass[np.ix_(held, held)]
+    follow = np.zeros((len(loose), len(held)))
+    if loose.size:
+        M_lh = mass[np.ix_(loose, held)]
+        follow = -cho_solve(cho_factor(mass[np.ix_(loose, loose)]), M_lh)
+        M = M + M_lh.T @ follow
+    squares, shapes = eigh(K, 0.5 * (M + M.T))
+    vectors = np.zeros((len(mass), len(held)))
+    vectors[held] = shapes
+    vectors[loose] = follow @ shapes
+    # gravity can leave combinations of joints without stiffness: zero to rounding
+    still = np.abs(squares) <= 1e-11 * np.abs(squares).max()
+    return len(loose) + int(still.sum()), squares[~still], vectors[:, ~still]
+
+
+def _shares(model: Model, stiffness: Array, vector: Array, square: float) -> dict[str, float]:
+    """Parts of the energy of a mass-normalised shape, which is omega^2 in all."""
+    energy = vector * (stiffness @ vector)  # no stiffness couples two elements
+    parts = {f"joint {j.name}": float(energy[j.u].sum()) for j in model.joints}
+    parts |= {f"body {b.name}": float(energy[b.etad].sum()) for b in model.bodies}
+    parts["gravity and loads"] = square - sum(parts.values())
+    ordered = sorted(parts.items(), key=lambda item: -abs(item[1]))
+    return {name: part / square for name, part in ordered if abs(part) > 1e-3 * abs(square)}
+
+
+def _further_stiffness(model: Model, kernel: Kernel, elastic: Array) -> Array:
+    """Minus the derivative of all generalised forces but the linear elastic ones, at rest."""
+    size = len(elastic)
+    further = np.zeros((size, size))
+    if not _has_further_forces(model):
+        return np.asarray(further)
+    start, rest = kernel.q.copy(), np.zeros(size)
+
+    def force(displacement: Array) -> Array:
+        # Q = M udot at rest. The elastic part is taken out before the difference, so that stiff
+        # modes do not drown gravity in rounding errors.
+        q = _displaced(model, start, displacement)
+        udot = kernel.accelerations(q, rest, rest).copy()  # mass_matrix() uses its memory
+        return np.asarray(kernel.mass_matrix() @ udot + elastic @ displacement)
+
+    for column in range(size):
+        displacement = np.zeros(size)
+        displacement[column] = _DIFFERENCE
+        difference = force(displacement) - force(-displacement)
+        further[:, column] = -difference / (2.0 * _DIFFERENCE)
+    further = 0.5 * (further + further.T)
+    # what is only rounding must not turn a free coordinate into a spring
+    further[np.abs(further) < 1e-7 * np.abs(further).max(initial=0.0)] = 0.0
+    return np.asarray(further)
+
+
+def _has_further_forces(model: Model) -> bool:
+    joints = [body.joint for body in model.mechanism.bodies]
+    return bool(
+        np.any(model.mechanism.gravity)
+        or model.mechanism.loads
+        or any(np.any(joint.stop_stiffness) for joint in joints)
+        or any(joint.quaternion and np.any(joint.stiffness) for joint in joints)
+    )
+
+
+def _displaced(model: Model, q: Array, displacement: Array) -> Array:
+    """Coordinates after a small displacement along every speed."""
+    result = np.array(q)
+    for joint in model.joints:
+        tree = model.mechanism.bodies[joint.body].joint
+        step = displacement[joint.u]
+        plain = len(step) - 3 if tree.quaternion else len(step)
+        result[joint.q.start : joint.q.start + plain] += step[:plain]
+        if tree.quaternion:
+            w, x, y, z = q[joint.q][plain:]
+            # to first order quaternion * (1, step/2); the kernel normalises
+            a, b, c = 0.5 * step[plain:]
+            turned = np.array(
+                [
+                    w - x * a - y * b - z * c,
+                    x + w * a + y * c - z * b,
+                    y + w * b + z * a - x * c,
+                    z + w * c + x * b - y * a,
+                ]
+            )
+            result[joint.q.start + plain : joint.q.stop] = turned / np.linalg.norm(turned)
+    for body in model.bodies:
+        result[body.eta] += displacement[body.etad]
+    return result

@@ -1,0 +1,172 @@
+"""Motion prescribed on a joint: a table of the author, and the curve through it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Optional, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+from pydantic import GetPydanticSchema
+from pydantic_core import CoreSchema, core_schema
+
+from pliant.fields import shaped
+from pliant.part import Finding, Part, show
+from pliant.reduced import Array
+
+# t -> (position, rate, acceleration), each one number or one for each dof of the joint
+MotionFunction: TypeAlias = Callable[[float], tuple[ArrayLike, ArrayLike, ArrayLike]]
+
+Times: TypeAlias = Annotated[ArrayLike, shaped((None,), what="a list of times")]
+Table: TypeAlias = Annotated[
+    ArrayLike,
+    shaped((None,), (None, None), what="a number for each time, or a row of numbers for each time"),
+]
+
+
+def time_findings(times: ArrayLike, least: int) -> Iterator[Finding]:
+    """Times of a table must be enough and increase."""
+    t = np.asarray(times)
+    if len(t) < least:
+        yield ("times",), f"{show(t)} is too short; give at least {least} times"
+    falling = np.flatnonzero(np.diff(t) <= 0)
+    if len(falling):
+        i = int(falling[0])
+        yield (
+            ("times", i + 1),
+            f"{float(t[i + 1])!r} does not come after {float(t[i])!r}; give strictly increasing "
+            "times",
+        )
+
+
+class Motion(Part):
+    """A motion prescribed on a joint by a table.
+
+    Each of ``position``, ``rate`` and ``acceleration`` has an entry for each time: a number for
+    a joint of one dof, a row of ndof numbers otherwise. With ``position`` alone the curve is the
+    natural cubic spline through it (two times: constant rate), with ``rate`` piecewise cubic,
+    with ``acceleration`` too piecewise quintic. Before the first and after the last time the
+    joint stands still at the outer position.
+
+    >>> curve = Motion(times=[0, 2], position=[0.0, 1.0]).curve(1)
+    >>> [float(x[0]) for x in curve(0.5)]
+    [0.25, 0.5, 0.0]
+    """
+
+    times: Times
+    """The times of the table, s, strictly increasing."""
+    position: Table
+    """The position at each time, rad or m."""
+    rate: Table | None = None
+    """The rate at each time, rad/s or m/s."""
+    acceleration: Table | None = None
+    """The acceleration at each time, rad/s2 or m/s2; needs ``rate`` as well."""
+
+    def _findings(self) -> Iterator[Finding]:
+        yield from time_findings(self.times, least=2)
+        count = len(np.asarray(self.times))
+        for key in ("position", "rate", "acceleration"):
+            table = getattr(self, key)
+            if table is not None and len(table) != count:
+                yield (key,), f"has {len(table)} rows for {count} times; give a row for each time"
+        if self.acceleration is not None and self.rate is None:
+            yield ("acceleration",), "goes with rate; give rate as well, or leave it out"
+
+    def width_findings(self, dof_count: int) -> Iterator[Finding]:
+        """Rows that do not fit a joint of ``dof_count`` dof."""
+        for key in ("position", "rate", "acceleration"):
+            table = getattr(self, key)
+            width = 1 if table is None or table.ndim == 1 else table.shape[1]
+            if table is not None and width != dof_count:
+                yield (key,), f"has {width} numbers a row; the joint has {dof_count} dof"
+
+    def curve(self, dof_count: int) -> MotionCurve:
+        """The curve through the table, for a joint of ``dof_count`` dof."""
+        t = np.asarray(self.times)
+        x, v, a = (
+            None if table is None else np.asarray(table).reshape(len(t), dof_count)
+            for table in (self.position, self.rate, self.acceleration)
+        )
+        assert x is not None
+        h = np.diff(t)[:, None]
+        if v is None:
+            v = _natural_spline_rates(t, x)
+        dx, v0, v1 = np.diff(x, axis=0), v[:-1], v[1:]
+        c = np.zeros((len(t) - 1, dof_count, 6))
+        c[:, :, 0], c[:, :, 1] = x[:-1], v0
+        if a is None:
+            c[:, :, 2] = (3 * dx / h - 2 * v0 - v1) / h
+            c[:, :, 3] = (v0 + v1 - 2 * dx / h) / h**2
+        else:
+            a0, a1 = a[:-1], a[1:]
+            c[:, :, 2] = a0 / 2
+            c[:, :, 3] = (20 * dx / h - 8 * v1 - 12 * v0 - (3 * a0 - a1) * h) / (2 * h**2)
+            c[:, :, 4] = (-30 * dx / h + 14 * v1 + 16 * v0 + (3 * a0 - 2 * a1) * h) / (2 * h**3)
+            c[:, :, 5] = (12 * dx / h - 6 * (v1 + v0) + (a1 - a0) * h) / (2 * h**4)
+        return MotionCurve(t, c)
+
+
+def _natural_spline_rates(t: Array, x: Array) -> Array:
+    """Rates at the times of the cubic spline through x with no acceleration at its ends."""
+    from scipy.interpolate import CubicSpline  # 0.2 s to import, and few models have tables
+
+    if len(t) == 2:
+        return np.repeat((x[1:] - x[:-1]) / (t[1] - t[0]), 2, axis=0)
+    return np.asarray(CubicSpline(t, x, bc_type="natural")(t, 1))
+
+
+@dataclass(frozen=True)
+class MotionCurve:
+    """A motion as polynomials: position = sum_k coefficients[i, :, k] (t - times[i])^k.
+
+    Called with a time it gives position, rate and acceleration, each of ndof numbers.
+    """
+
+    times: Array  # (m,)
+    coefficients: Array  # (m - 1, ndof, 6)
+
+    def __call__(self, t: float) -> tuple[Array, Array, Array]:
+        i = int(np.searchsorted(self.times, t, side="right")) - 1
+        last = len(self.times) - 1
+        inside = 0 <= i < last or t == self.times[last]
+        i = min(max(i, 0), last - 1)
+        s = min(max(t, float(self.times[0])), float(self.times[last])) - float(self.times[i])
+        c, k = self.coefficients[i], np.arange(6)
+        position = c @ s**k
+        if not inside:
+            return position, np.zeros(len(c)), np.zeros(len(c))
+        rate = (c[:, 1:] * k[1:]) @ s ** k[:5]
+        acceleration = (c[:, 2:] * (k[2:] * (k[2:] - 1))) @ s ** k[:4]
+        return position, rate, acceleration
+
+
+def function_findings(function: MotionFunction, dof_count: int) -> Iterator[Finding]:
+    """What is wrong with a motion given as a function, seen at t = 0."""
+    wanted = f"return (position, rate, acceleration), each of {dof_count} numbers"
+    try:
+        values = function(0.0)
+    except Exception as error:  # whatever the author's function does is the author's to mend
+        yield (), f"fails at t = 0 with {type(error).__name__}: {error}; {wanted}"
+        return
+    try:
+        ok = len(values) == 3 and all(
+            np.size(x) == dof_count and np.isfinite(np.asarray(x, float)).all() for x in values
+        )
+    except (TypeError, ValueError):
+        ok = False
+    if not ok:
+        yield (), f"gives {show(values)} at t = 0; {wanted}"
+
+
+def _motion_schema(_: Any, handler: Callable[[Any], CoreSchema]) -> CoreSchema:
+    def check(value: Any, inner: Callable[[Any], Any]) -> Any:
+        is_function = callable(value) and not isinstance(value, (Motion, Mapping))
+        return value if is_function else inner(value)
+
+    return core_schema.no_info_wrap_validator_function(check, handler(Optional[Motion]))  # noqa: UP045
+
+
+MotionField: TypeAlias = Annotated[
+    Motion | MotionFunction | None, GetPydanticSchema(get_pydantic_core_schema=_motion_schema)
+]

@@ -1,0 +1,157 @@
+"""Pictures of a result: one panel a quantity, a line a channel.
+
+matplotlib is imported when the first picture is drawn, not before: it takes most of a second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pliant.channels import Channel, choose
+from pliant.errors import ModelError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from pliant.results import Result
+
+_QUANTITIES = {
+    ("joint", "q"): "joint position",
+    ("joint", "qd"): "joint rate",
+    ("joint", "qdd"): "joint acceleration",
+    ("joint", "quat"): "joint quaternion",
+    ("joint", "tau"): "joint effort",
+    ("joint", "f"): "joint effort",
+    ("reaction", "f"): "joint reaction force",
+    ("reaction", "t"): "joint reaction torque",
+    ("node", "r"): "node position",
+    ("node", "quat"): "node quaternion",
+    ("node", "v"): "node velocity",
+    ("node", "w"): "node angular velocity",
+    ("node", "a"): "node acceleration",
+    ("node", "alpha"): "node angular acceleration",
+    ("body", "eta"): "modal coordinate",
+    ("body", "etad"): "modal rate",
+    ("wheel", "speed"): "wheel speed",
+    ("momentum", "p"): "momentum",
+    ("momentum", "L"): "angular momentum",
+}
+_DEFAULT = ("joint.*.q", "joint.*.tau", "joint.*.f", "body.*.eta", "energy")
+_LEGEND_ROWS = 14  # lines named in a panel's legend; the rest are counted
+
+
+@dataclass
+class _Panel:
+    title: str
+    unit: str
+    channels: list[Channel] = field(default_factory=list)
+
+
+def plot_result(
+    result: Result, channels: Sequence[Channel] | None = None, path: str | Path | None = None
+) -> Figure:
+    """Draws the channels (None: a useful choice) and saves the figure if a path is given."""
+    from matplotlib.figure import Figure
+
+    if channels is None:
+        channels = _default_choice(result)
+    panels = _panels(channels)
+    if not panels:
+        raise ModelError.at("plot", "there is nothing to draw; record some channels")
+    columns = 1 if len(panels) < 3 else 2
+    rows = -(-len(panels) // columns)
+    # A Figure of its own instead of pyplot: no global state, no window, works in any thread.
+    figure = Figure(figsize=(7.5 * columns, 1.0 + 2.9 * rows), layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False, sharex=True)
+    for axes, panel in zip(grid.flat, panels, strict=False):
+        _draw(axes, result, panel)
+    for axes in grid.flat[len(panels) :]:
+        axes.set_visible(False)
+    for column in range(columns):
+        last = (len(panels) - 1 - column) // columns
+        grid[last, column].set_xlabel("time [s]")
+        grid[last, column].tick_params(labelbottom=True)
+    figure.suptitle(result.name, fontweight="bold")
+    if path is not None:
+        try:
+            figure.savefig(path, dpi=150)
+        except (OSError, ValueError) as error:
+            raise ModelError.at(str(path), f"the picture cannot be written: {error}") from None
+    return figure
+
+
+def _default_choice(result: Result) -> list[Channel]:
+    chosen: dict[str, Channel] = {}
+    for pattern in _DEFAULT:
+        try:
+            found = choose(result.channels, [pattern])
+        except ModelError:
+            continue
+        for channel in found:
+            # lines that are zero throughout only hide the others
+            idle = pattern.endswith((".tau", ".f", "energy")) and not np.any(result[channel.name])
+            if not idle and ".reaction." not in channel.name:
+                chosen[channel.name] = channel
+    return list(chosen.values())
+
+
+def _panels(channels: Sequence[Channel]) -> list[_Panel]:
+    panels: dict[tuple[str, str], _Panel] = {}
+    for channel in channels:
+        words = channel.base.split(".")
+        kind, quantity = words[0], words[-1]
+        if kind == "energy":
+            title = "energy error" if quantity == "error" else "energy"
+        else:
+            kind = "reaction" if words[-2] == "reaction" else kind
+            title = _QUANTITIES.get((kind, quantity), channel.base)
+        panel = panels.setdefault((title, channel.unit), _Panel(title, channel.unit))
+        panel.channels.append(channel)
+    return list(panels.values())
+
+
+def _draw(axes: Axes, result: Result, panel: _Panel) -> None:
+    from matplotlib import colormaps
+
+    count = len(panel.channels)
+    few = count <= 10
+    colours = colormaps["tab10" if few else "turbo"](
+        np.arange(count) if few else np.linspace(0.05, 0.95, count)
+    )
+    for i, channel in enumerate(panel.channels):
+        label = _label(channel) if i < _LEGEND_ROWS else None
+        axes.plot(result.time, result[channel.name], color=colours[i], linewidth=1.3, label=label)
+    if count > _LEGEND_ROWS:
+        axes.plot([], [], " ", label=f"and {count - _LEGEND_ROWS} more")
+    unit = f" [{panel.unit}]" if panel.unit not in ("", "1") else ""
+    axes.set_title(f"{panel.title}{unit}", loc="left", fontsize=10)
+    axes.grid(True, alpha=0.3)
+    axes.margins(x=0)
+    axes.spines[["top", "right"]].set_visible(False)
+    if count > 1 or panel.title not in ("energy error",):
+        axes.legend(
+            loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8, frameon=False, handlelength=1.2
+        )
+
+
+def _label(channel: Channel) -> str:
+    """``hand.pad z`` for ``node.hand.pad.r[3]``, ``elbow`` for ``joint.elbow.q``."""
+    words = channel.base.split(".")
+    if words[0] in ("energy", "momentum"):
+        element = words[1]
+    else:
+        element = ".".join(words[1:-1]).removesuffix(".reaction")
+    part = channel.component
+    if not part:
+        return element
+    if words[-1] == "quat":
+        return f"{element} {'wxyz'[part - 1]}"
+    if words[0] in ("node", "momentum") or ".reaction." in channel.name:
+        return f"{element} {'xyz'[part - 1]}"
+    return f"{element} [{part}]"

@@ -1,0 +1,166 @@
+"""From the author's Body to the one form that everything else uses: ReducedBody.
+
+A rigid body becomes one mass point, a beam is meshed and reduced to its cantilever modes (beam),
+raw modal data are taken as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from pliant.beam import BeamModes, BeamNode, cantilever_modes, reduce_beam
+from pliant.beam_mesh import BeamError, BeamMesh, Lump, Profile, Section
+from pliant.body import Body
+from pliant.errors import ModelError
+from pliant.fields import inertia_matrix
+from pliant.flexible import Beam, Modal, ModalNode
+from pliant.reduced import Array, ReducedBody, ReducedNode, head_node, rigid_body, rigid_node
+
+
+def reduce_body(name: str, body: Body) -> ReducedBody:
+    """The body ``name`` of a model as mass points, mode shapes and nodes.
+
+    >>> from pliant.body import Body
+    >>> boom = {"length": 6.4, "mass_per_length": 8.0, "EI": 1.4e6, "modes": {"count": 4}}
+    >>> reduced = reduce_body("boom", Body(beam=boom, nodes={"camera": {"at": [3, 0, 0.2]}}))
+    >>> reduced.mode_count, list(reduced.nodes)
+    (4, ['head', 'tip', 'camera'])
+    """
+    if body.modal is not None:
+        return _reduce_modal(body.modal, body)
+    if body.beam is None:
+        return _reduce_rigid(body)
+    try:
+        return _reduce_beam(body.beam, body)
+    except BeamError as error:
+        raise ModelError.at(f"bodies.{name}.{error.where}", error.message) from None
+
+
+def beam_mesh(beam: Beam) -> BeamMesh:
+    """The finite elements of a beam; its own value stands for what a station does not give."""
+    stations = beam.sections()
+    at = [s.at for s in stations]
+
+    def profile(key: str) -> Profile | None:
+        values = [getattr(s, key) for s in stations]
+        return None if None in values else Profile(at, values)
+
+    def known(key: str) -> Profile:
+        return Profile(at, [getattr(s, key) for s in stations])
+
+    section = Section(
+        mass=known("mass_per_length"),
+        EA=profile("EA"),
+        EIy=profile("EIy"),
+        EIz=profile("EIz"),
+        GJ=profile("GJ"),
+        GAy=profile("GAy"),
+        GAz=profile("GAz"),
+        jx=known("jx"),
+        jy=known("jy"),
+        jz=known("jz"),
+    )
+    lumps = [
+        Lump(lump.at, lump.mass, inertia_matrix(lump.inertia), np.asarray(lump.offset, float))
+        for lump in beam.lumps
+    ]
+    return BeamMesh(beam.length, section, lumps, beam.elements)
+
+
+def beam_modes(beam: Beam, mesh: BeamMesh | None = None) -> BeamModes:
+    """The modes a beam keeps, with frequencies (Hz) and kinds.
+
+    >>> boom = Beam(length=6.4, mass_per_length=8.0, EI=[1.4e6, 2e6], modes={"count": 3})
+    >>> modes = beam_modes(boom)
+    >>> list(zip(modes.kinds, modes.frequencies.round(2).tolist()))
+    [('bending_z', 5.72), ('bending_y', 6.83), ('bending_z', 35.82)]
+    """
+    keep = beam.modes
+    return cantilever_modes(
+        beam_mesh(beam) if mesh is None else mesh,
+        count=keep.count,
+        below_hz=keep.below_hz,
+        bending=keep.bending or 0,
+        torsion=keep.torsion or 0,
+        axial=keep.axial or 0,
+        kinds=keep.kinds,
+        static=keep.static,
+    )
+
+
+def _reduce_rigid(body: Body) -> ReducedBody:
+    assert body.mass is not None  # a Body without beam and modal has both
+    assert body.inertia is not None
+    nodes = {
+        key: rigid_node(body.node_position(key), body.node_rotation(key), _contact(body, key))
+        for key in body.node_names
+    }
+    com, inertia = np.asarray(body.com, float), inertia_matrix(body.inertia)
+    if body.mass_at is not None:
+        # given in the node's frame: p_head = p_node + R p, J_head = R J R^T
+        frame = nodes[body.mass_at]
+        com = frame.position + frame.rotation @ com
+        inertia = frame.rotation @ inertia @ frame.rotation.T
+    return rigid_body(body.mass, com, inertia, nodes)
+
+
+def _reduce_beam(beam: Beam, body: Body) -> ReducedBody:
+    mesh = beam_mesh(beam)
+    return reduce_beam(
+        mesh,
+        beam_modes(beam, mesh),
+        damping=beam.damping,
+        stiffening=beam.stiffening,
+        nodes={
+            key: BeamNode(body.node_position(key), body.node_rotation(key), _contact(body, key))
+            for key in body.node_names
+        },
+    )
+
+
+def _reduce_modal(modal: Modal, body: Body) -> ReducedBody:
+    n = modal.mode_count
+    listed = {key: node for key, node in modal.nodes.items() if key != "head"}
+    items: list[ModalNode] = [*modal.points, *listed.values()]
+    phi2 = np.array([_or_zeros(item.phi2, (3, n, n)) for item in items])
+    matters = np.triu((phi2 != 0.0).any(axis=(0, 1))) & modal.stiffening
+    pairs = np.argwhere(matters).astype(np.int64)
+    i, j = pairs.T
+    phi2 = 0.5 * (phi2 + phi2.transpose(0, 1, 3, 2))[:, :, i, j]
+
+    nodes = {"head": replace(head_node(n, len(pairs)), contact=_contact(body, "head"))}
+    for row, (key, node) in enumerate(listed.items(), start=len(modal.points)):
+        nodes[key] = ReducedNode(
+            position=np.asarray(node.at, float),
+            rotation=body.node_rotation(key),
+            phi=np.asarray(node.phi, float),
+            psi=_or_zeros(node.psi, (3, n)),
+            phi2=phi2[row],
+            contact=_contact(body, key),
+        )
+    points = modal.points
+    return ReducedBody(
+        point_position=np.array([p.at for p in points], float),
+        point_mass=np.array([p.mass for p in points], float),
+        point_inertia=np.array(
+            [np.zeros((3, 3)) if p.inertia is None else inertia_matrix(p.inertia) for p in points]
+        ),
+        point_phi=np.array([p.phi for p in points], float),
+        point_psi=np.array([_or_zeros(p.psi, (3, n)) for p in points]),
+        point_phi2=phi2[: len(points)],
+        stiffness=np.asarray(modal.K, float),
+        damping=_or_zeros(modal.D, (n, n)),
+        pairs=pairs,
+        nodes=nodes,
+        exact_inertia=modal.inertia == "exact",
+    )
+
+
+def _contact(body: Body, node: str) -> bool:
+    return node in body.nodes and body.nodes[node].contact
+
+
+def _or_zeros(value: object, shape: tuple[int, ...]) -> Array:
+    return np.zeros(shape) if value is None else np.asarray(value, float)

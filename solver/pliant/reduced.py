@@ -1,0 +1,112 @@
+"""What every body becomes before it is compiled: mass points, mode shapes, stiffness, nodes.
+
+Rigid bodies, beams and raw modal data all end here, so that the modal integrals, the plain
+numpy reference and the tests see one form. Everything is in the head frame of the body, whose
+origin is the head node; the modes are zero there.
+
+Displacement field of a point X::
+
+    r(X, eta) = X + sum_i phi_i eta_i + sum_p c_p phi2_p eta_i(p) eta_j(p)
+
+with ``c_p = 1/2`` for a pair ``i == j`` and ``1`` for ``i < j``: the second sum is the
+second-order (foreshortening) field, kept for the listed pairs only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ReducedNode:
+    """A named point and frame on a body, with its shapes.
+
+    ``rotation`` holds the undeformed node axes in head-frame components (columns).
+    """
+
+    position: Array  # (3,)
+    rotation: Array  # (3, 3)
+    phi: Array  # (3, n) translation shapes
+    psi: Array  # (3, n) rotation shapes
+    phi2: Array  # (3, p) second-order translation shapes, one column a pair
+    contact: bool = False
+
+
+@dataclass(frozen=True)
+class ReducedBody:
+    """A body as mass points with mode shapes.
+
+    >>> from pliant.reduced import rigid_body
+    >>> body = rigid_body(2.0, [0.1, 0, 0], np.diag([1.0, 2.0, 2.0]))
+    >>> body.mode_count, body.mass
+    (0, 2.0)
+    """
+
+    point_position: Array  # (k, 3)
+    point_mass: Array  # (k,)
+    point_inertia: Array  # (k, 3, 3) about the point
+    point_phi: Array  # (k, 3, n)
+    point_psi: Array  # (k, 3, n)
+    point_phi2: Array  # (k, 3, p)
+    stiffness: Array  # (n, n)
+    damping: Array  # (n, n)
+    pairs: NDArray[np.int64]  # (p, 2), i <= j
+    nodes: dict[str, ReducedNode]  # the first is "head"
+    exact_inertia: bool = False  # point inertias turn with exp(psi eta), not only to first order
+
+    @property
+    def mode_count(self) -> int:
+        return int(self.stiffness.shape[0])
+
+    @property
+    def pair_count(self) -> int:
+        return int(self.pairs.shape[0])
+
+    @property
+    def mass(self) -> float:
+        return float(self.point_mass.sum())
+
+
+def head_node(mode_count: int, pair_count: int) -> ReducedNode:
+    """The inboard node: the origin of the head frame, where every shape is zero."""
+    return ReducedNode(
+        np.zeros(3),
+        np.eye(3),
+        np.zeros((3, mode_count)),
+        np.zeros((3, mode_count)),
+        np.zeros((3, pair_count)),
+    )
+
+
+def rigid_node(position: object, rotation: object = None, contact: bool = False) -> ReducedNode:
+    """A node of a rigid body."""
+    axes = np.eye(3) if rotation is None else np.asarray(rotation, float)
+    empty = np.zeros((3, 0))
+    return ReducedNode(np.asarray(position, float), axes, empty, empty, empty, contact)
+
+
+def rigid_body(
+    mass: float,
+    com: object,
+    inertia: object,
+    nodes: dict[str, ReducedNode] | None = None,
+) -> ReducedBody:
+    """A rigid body: one mass point at the centre of mass carrying the whole inertia."""
+    none = np.zeros((1, 3, 0))
+    return ReducedBody(
+        point_position=np.asarray(com, float).reshape(1, 3),
+        point_mass=np.array([float(mass)]),
+        point_inertia=np.asarray(inertia, float).reshape(1, 3, 3),
+        point_phi=none,
+        point_psi=none,
+        point_phi2=none,
+        stiffness=np.zeros((0, 0)),
+        damping=np.zeros((0, 0)),
+        pairs=np.zeros((0, 2), np.int64),
+        nodes={"head": head_node(0, 0), **(nodes or {})},
+    )

@@ -1,0 +1,166 @@
+"""What ``pliant check`` says about a model: its tree, mass, freedoms, and what looks wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from rich.table import Table
+from rich.tree import Tree
+
+from pliant.mechanism import TreeBody, TreeJoint
+from pliant.model import Model
+from pliant.modes import highest_frequency
+from pliant.reduced import Array
+from pliant.simulation import Simulation
+from pliant.system import System
+
+_LIGHT = 1e-5  # of the heaviest body: a mass worth a question
+_LINED_UP = 0.1  # smallest singular value of three rotation axes: about 6 degrees from gimbal lock
+_STABLE = {"leapfrog": 2.0, "euler_cromer": 2.0, "rk4": 2.78}  # bounds on step times omega
+_ACCURATE = 0.5  # step times omega above which the phase of a mode drifts visibly
+
+
+class ModelReport:
+    """Answers about a model at its start."""
+
+    def __init__(self, system: System | Model | str | Path, step: float = 1e-3) -> None:
+        self.sim = Simulation(system, step)
+        self.model = self.sim.model
+
+    def tree(self) -> Tree:
+        """Bodies under the joints that carry them, from the ground outward."""
+        root = Tree(f"[bold]{self.model.name}[/bold] (ground)", guide_style="dim")
+        branches: list[Tree] = []
+        for body in self.model.mechanism.bodies:
+            at = root if body.parent < 0 else branches[body.parent]
+            node = "" if body.parent < 0 else f"[dim]{body.parent_node}:[/dim] "
+            branches.append(at.add(f"{node}{_joint_text(body.joint)} → {_body_text(body)}"))
+        return root
+
+    def summary(self) -> Iterator[str]:
+        model = self.model
+        mass, centre = self.mass_and_centre()
+        x, y, z = centre
+        yield f"mass {mass:.6g} kg, centre of mass at start [{x:.6g}, {y:.6g}, {z:.6g}] m"
+        joints = sum(j.u.stop - j.u.start for j in model.joints)
+        modes = sum(b.eta.stop - b.eta.start for b in model.bodies)
+        roots = sum(body.parent < 0 for body in model.mechanism.bodies)
+        groups = "" if roots == 1 else f", {roots} groups"
+        yield (
+            f"{len(model.bodies)} bodies{groups}, {joints} joint freedoms + {modes} modes + "
+            f"{len(model.wheels)} wheels = {len(self.sim.u)}"
+        )
+
+    def mass_and_centre(self) -> tuple[float, Array]:
+        """Of the whole model at its start, world axes."""
+        total, moment = 0.0, np.zeros(3)
+        for body, slots in zip(self.model.mechanism.bodies, self.model.bodies, strict=True):
+            reduced, eta = body.reduced, self.sim.q[slots.eta]
+            head = self.sim.body(body.name).head
+            points = reduced.point_position + reduced.point_phi @ eta
+            moment_B = reduced.point_mass @ points
+            total += reduced.mass
+            moment += reduced.mass * head.position + head.rotation @ moment_B
+        return total, moment / total
+
+    def freedoms(self) -> Table:
+        table = Table()
+        for heading in ("joint", "type", "freedoms", "start", "speed", "spring", "motion"):
+            table.add_column(heading)
+        for slots in self.model.joints:
+            joint = self.model.mechanism.bodies[slots.body].joint
+            table.add_row(
+                joint.name,
+                joint.type,
+                str(slots.u.stop - slots.u.start),
+                _numbers(joint.start),
+                _numbers(joint.speed) if np.any(joint.speed) else "",
+                _numbers(joint.stiffness) if np.any(joint.stiffness) else "",
+                "prescribed" if joint.prescribed else "",
+            )
+        return table
+
+    def warnings(self) -> list[str]:
+        return [*self._fast(), *self._light(), *self._lined_up()]
+
+    def _fast(self) -> Iterator[str]:
+        omega, step = highest_frequency(self.model), self.sim.step_size
+        product = step * omega
+        limit = _STABLE[self.sim.integrator]
+        what = f"the highest frequency is {omega / (2 * np.pi):.4g} Hz ({omega:.4g} rad/s)"
+        if product >= limit:
+            yield (
+                f"{what}: a step of {step:g} s is unstable, the limit is {limit / omega:.3g} s; "
+                f"take {_round_down(_ACCURATE / omega):g} s or keep fewer modes"
+            )
+        elif product > _ACCURATE:
+            yield (
+                f"{what}: stable at a step of {step:g} s, but the phase of the fastest modes will "
+                f"drift; {_round_down(_ACCURATE / omega):g} s follows them"
+            )
+
+    def _light(self) -> Iterator[str]:
+        masses = {body.name: body.reduced.mass for body in self.model.mechanism.bodies}
+        heaviest = max(masses, key=lambda name: masses[name])
+        for name, mass in masses.items():
+            if mass < _LIGHT * masses[heaviest]:
+                yield (
+                    f"bodies.{name}: {mass:.3g} kg is very light against {heaviest} "
+                    f"({masses[heaviest]:.3g} kg); merge it with a neighbour if it was meant to "
+                    "have no mass"
+                )
+
+    def _lined_up(self) -> Iterator[str]:
+        for body in self.model.mechanism.bodies:
+            joint = body.joint
+            if len(joint.rotations) == 3 and _axes_spread(joint) < _LINED_UP:
+                yield (
+                    f"joints.{joint.name}: its three rotation axes nearly lie in a plane at the "
+                    "start (gimbal lock); change their order, or make it spherical"
+                )
+
+
+def _axes_spread(joint: TreeJoint) -> float:
+    """Smallest singular value of the rotation axes as they stand at the start."""
+    turned, axes = np.eye(3), []
+    angles = joint.start[len(joint.translations) :]
+    for axis, angle in zip(joint.rotations, angles, strict=True):
+        axes.append(turned @ axis)
+        x = np.array([[0, -axis[2], axis[1]], [axis[2], 0, -axis[0]], [-axis[1], axis[0], 0]])
+        turned = turned @ (np.eye(3) + np.sin(angle) * x + (1 - np.cos(angle)) * x @ x)
+    return float(np.linalg.svd(np.array(axes), compute_uv=False)[-1])
+
+
+def _joint_text(joint: TreeJoint) -> str:
+    axes = [*joint.translations, *joint.rotations]
+    axis = f" about {_axis_text(axes[0])}" if len(axes) == 1 and len(joint.rotations) else ""
+    axis = f" along {_axis_text(axes[0])}" if len(axes) == 1 and len(joint.translations) else axis
+    held = ", prescribed" if joint.prescribed else ""
+    return f"[cyan]{joint.name}[/cyan] ({joint.type}{axis}{held})"
+
+
+def _body_text(body: TreeBody) -> str:
+    modes = body.reduced.mode_count
+    flexible = f", {modes} modes" if modes else ""
+    wheels = f", {len(body.wheels)} wheels" if body.wheels else ""
+    return f"[bold]{body.name}[/bold] {body.reduced.mass:.6g} kg{flexible}{wheels}"
+
+
+def _axis_text(axis: Array) -> str:
+    for letter, unit in zip("xyz", np.eye(3), strict=True):
+        for sign, text in ((1.0, letter), (-1.0, f"-{letter}")):
+            if np.allclose(axis, sign * unit, atol=1e-12):
+                return text
+    return _numbers(axis)
+
+
+def _numbers(values: Array) -> str:
+    return ", ".join(f"{value:.4g}" for value in values)
+
+
+def _round_down(value: float) -> float:
+    """To one of 1, 2, 5 times a power of ten: a step that divides most durations."""
+    power = 10.0 ** np.floor(np.log10(value))
+    return float(max(m for m in (1.0, 2.0, 5.0) if m * power <= value * (1 + 1e-12)) * power)

@@ -1,0 +1,185 @@
+"""Running a model for a while and recording it.
+
+>>> result = pl.simulate("arm.yaml", 30.0, step=1e-3, record=["joint", "energy"])  # doctest: +SKIP
+>>> result.to_hdf5("arm.h5")                                                       # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import astuple
+from pathlib import Path
+
+import numpy as np
+
+from pliant.channels import Channel, all_channels, choose, default_channels
+from pliant.errors import ModelError, SolverError
+from pliant.model import Model
+from pliant.progress import Progress
+from pliant.reduced import Array
+from pliant.results import Result
+from pliant.simulation import Simulation, whole_steps
+from pliant.system import System
+
+_ROWS = 2000  # recorded by default, at most
+_STEPS_BETWEEN_LOOKS = 1000  # at most, while nothing else interrupts: for the progress bar
+
+Controller = Callable[[Simulation], None]
+
+
+class RunError(SolverError):
+    """A run that failed, with what had been recorded by then as ``result``."""
+
+    def __init__(self, error: SolverError, result: Result) -> None:
+        super().__init__(error.message, time=error.time, element=error.element, value=error.value)
+        self.result = result
+
+    def __reduce__(self) -> tuple[object, ...]:
+        plain = SolverError(self.message, time=self.time, element=self.element, value=self.value)
+        return RunError, (plain, self.result)
+
+
+def simulate(
+    system: System | Model | str | Path,
+    duration: float,
+    step: float = 1e-3,
+    *,
+    every: int | None = None,
+    record: Iterable[str] | str | None = None,
+    controller: Controller | None = None,
+    control_period: float | None = None,
+    progress: bool = False,
+    algorithm: str = "order_n",
+    integrator: str = "leapfrog",
+    node_rotation: str = "exact",
+) -> Result:
+    """Runs a model from its start for ``duration`` seconds and gives what was recorded.
+
+    A row is recorded at the start, every ``every`` steps (None: as seldom as gives at most 2000
+    rows) and at the end. ``record`` names channels or patterns of them such as ``joint.*.q``
+    (None: all but reactions and node accelerations). ``controller(sim)`` is called at the start
+    and every ``control_period`` seconds (None: every step) to set inputs.
+
+    If the run fails, the SolverError is a RunError with the rows recorded so far as ``result``.
+
+    >>> def hold(sim):                                                     # doctest: +SKIP
+    ...     elbow = sim.joint("elbow")
+    ...     elbow.torque = -900.0 * (elbow.angle - 0.3) - 60.0 * elbow.rate
+    >>> result = pl.simulate("arm.yaml", 5.0, controller=hold)             # doctest: +SKIP
+    """
+    sim = Simulation(
+        system, step, algorithm=algorithm, integrator=integrator, node_rotation=node_rotation
+    )
+    total = whole_steps(duration, step, "duration")
+    if every is None:
+        every = max(1, -(-total // _ROWS))
+    elif every < 1:
+        raise ModelError.at("every", f"{every} is too small; give 1 for every step, or more")
+    period = 1
+    if control_period is not None:
+        period = whole_steps(control_period, step, "control_period")
+        if period < 1:
+            raise ModelError.at("control_period", "it is shorter than a step; give a step or more")
+
+    recorder = Recorder(sim, record, rows=2 + total // every)
+    with Progress(sim, duration, shown=progress) as bar:
+        try:
+            done = 0
+            while True:
+                if controller is not None and done % period == 0 and done < total:
+                    controller(sim)
+                if done % every == 0 or done == total:
+                    recorder.record()
+                if done == total:
+                    break
+                pause = min(every - done % every, total - done, _STEPS_BETWEEN_LOOKS)
+                if controller is not None:
+                    pause = min(pause, period - done % period)
+                sim.step(pause)
+                done += pause
+                bar.update()
+        except SolverError as error:
+            raise RunError(error, recorder.result()) from error
+    return recorder.result()
+
+
+class Recorder:
+    """Collects rows of chosen channels from a simulation."""
+
+    def __init__(
+        self, sim: Simulation, record: Iterable[str] | str | None = None, rows: int = 256
+    ) -> None:
+        if record is None:
+            channels: Sequence[Channel] = default_channels(sim.model)
+        else:
+            patterns = [record] if isinstance(record, str) else list(record)
+            channels = choose(all_channels(sim.model), patterns)
+        self._sim = sim
+        self._channels = channels
+        self._sources = list(dict.fromkeys(channel.source for channel in channels))
+        # The kernel reads energies and momenta off a fresh pass over the bodies, which undoes the
+        # evaluation that the others need: all_channels has them last, and so do the sources.
+        # They are read one after the other into one long vector; a row is picked from it.
+        first, offset = {}, 0
+        for source in self._sources:
+            first[source] = offset
+            offset += len(self._read(source))
+        self._picked = np.array([first[c.source] + c.index for c in channels], dtype=np.intp)
+        kinds = {kind for kind, _ in self._sources}
+        self._needs_evaluation = bool(kinds & {"udot", "effort", "reaction", "node"})
+        self._time = np.zeros(max(rows, 1))
+        self._data = np.zeros((max(rows, 1), len(channels)))
+        self._count = 0
+
+    def record(self) -> None:
+        """Adds a row for the present state."""
+        if self._count == len(self._time):
+            self._time = np.concatenate([self._time, np.zeros_like(self._time)])
+            self._data = np.concatenate([self._data, np.zeros_like(self._data)])
+        if self._needs_evaluation:
+            self._sim.evaluate()
+        if self._sources:
+            long = np.concatenate([self._read(source) for source in self._sources])
+            self._data[self._count] = long[self._picked]
+        self._time[self._count] = self._sim.time
+        self._count += 1
+
+    def result(self) -> Result:
+        """What has been recorded so far."""
+        from pliant import __version__
+
+        sim, model = self._sim, self._sim.model
+        info: dict[str, str | float] = {
+            "pliant": __version__,
+            "model": model.name,
+            "digest": model.digest,
+            "step": sim.step_size,
+            "integrator": sim.integrator,
+            "algorithm": sim.algorithm,
+            "node_rotation": sim.node_rotation,
+            "instruction_set": sim.kernel.instruction_set,
+            "size_q": float(len(sim.q)),
+            "size_u": float(len(sim.u)),
+            "size_udot": float(sum(j.u.stop - j.u.start for j in model.joints)),
+        }
+        time, data = self._time[: self._count].copy(), self._data[: self._count].copy()
+        return Result(model.name, time, data, self._channels, info)
+
+    def _read(self, source: tuple[str, int]) -> Array:
+        kind, which = source
+        sim, kernel = self._sim, self._sim.kernel
+        if kind == "node":
+            return kernel.node(which)
+        if kind == "reaction":
+            return kernel.reaction(which)
+        if kind == "energy":
+            energy = sim.energy
+            return np.array([*astuple(energy), energy.total, sim.error_of(energy)])
+        vectors: dict[str, Callable[[], Array]] = {
+            "q": lambda: kernel.q,
+            "u": lambda: kernel.u,
+            "udot": lambda: kernel.udot,
+            "effort": kernel.effort,
+            "momentum": kernel.momentum,
+        }
+        return vectors[kind]()

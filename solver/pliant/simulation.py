@@ -1,0 +1,394 @@
+"""A model in motion, advanced by the caller.
+
+>>> sim = pl.Simulation("arm.yaml", step=1e-3)            # doctest: +SKIP
+>>> sim.joint("elbow").torque = 12.0                      # doctest: +SKIP
+>>> sim.advance(2.0)                                      # doctest: +SKIP
+>>> sim.node("hand.pad").position                         # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pliant._kernel import Kernel, Status
+from pliant.compile import compile_model
+from pliant.errors import ModelError, Problem, SolverError
+from pliant.handles import BodyHandle, JointHandle, NodeHandle, WheelHandle
+from pliant.inputs import Inputs, InputState, Motions
+from pliant.model import Model
+from pliant.part import suggest
+from pliant.reduced import Array
+from pliant.system import System
+
+ALGORITHMS = ("order_n", "dense")
+INTEGRATORS = ("leapfrog", "rk4", "euler_cromer")
+NODE_ROTATIONS = ("exact", "paper")
+
+_WHOLE_STEPS = 1e-6  # tolerance on a duration, in steps
+_Slots = TypeVar("_Slots")
+
+
+@dataclass(frozen=True)
+class Energy:
+    """Energies now, and what went in and out since the start, in J."""
+
+    kinetic: float
+    strain: float  # of the modes
+    spring: float  # of joint springs and stops
+    gravity: float  # potential, zero at the world origin
+    work: float  # done by inputs, loads and prescribed motion since the start
+    dissipated: float  # by damping and friction since the start
+
+    @property
+    def total(self) -> float:
+        return self.kinetic + self.strain + self.spring + self.gravity
+
+
+class Momentum(NamedTuple):
+    """Momentum, and angular momentum about the world origin, world axes."""
+
+    linear: Array
+    angular: Array
+
+
+@dataclass(frozen=True)
+class SavedState:
+    """Everything a continuation depends on; made by ``save_state``."""
+
+    digest: str
+    step_size: float
+    kernel: bytes
+    inputs: InputState
+    energy_start: float
+
+
+class Simulation:
+    """A model with a state, advanced in steps of fixed length.
+
+    ``system`` is a System, a model file or a compiled Model. ``algorithm`` is ``order_n`` or
+    ``dense``, ``integrator`` ``leapfrog``, ``rk4`` or ``euler_cromer``. ``node_rotation="paper"``
+    is the first-order approximation of the literature, for comparison only. ``audit=False`` saves
+    the account of work and dissipated energy.
+    """
+
+    def __init__(
+        self,
+        system: System | Model | str | Path,
+        step: float = 1e-3,
+        *,
+        algorithm: str = "order_n",
+        integrator: str = "leapfrog",
+        node_rotation: str = "exact",
+        audit: bool = True,
+    ) -> None:
+        _check_options(
+            step,
+            ("algorithm", algorithm, ALGORITHMS),
+            ("integrator", integrator, INTEGRATORS),
+            ("node_rotation", node_rotation, NODE_ROTATIONS),
+        )
+        self.model = as_model(system)
+        self.step_size = float(step)
+        self.algorithm = algorithm
+        self.integrator = integrator
+        self.node_rotation = node_rotation
+        self.kernel = Kernel(self.model.blob)
+        self.kernel.configure(
+            step=self.step_size,
+            integrator=integrator,
+            algorithm=algorithm,
+            node_rotation=node_rotation,
+            audit=audit,
+        )
+        self._motions = Motions(self.model, self.kernel)
+        self._joints = {slots.name: slots for slots in self.model.joints}
+        self._nodes = {slots.name: i for i, slots in enumerate(self.model.nodes)}
+        self._wheels = {slots.name: slots for slots in self.model.wheels}
+        self._bodies = {slots.name: slots for slots in self.model.bodies}
+        self.reset()
+
+    def __repr__(self) -> str:
+        return f"Simulation({self.model.name!r} at t = {self.time:g} s, step {self.step_size:g} s)"
+
+    # ----------------------------------------------------------------------------------- state
+
+    @property
+    def time(self) -> float:
+        return self.kernel.time
+
+    @property
+    def q(self) -> Array:
+        """Coordinates: for each body joint coordinates, then modes. Read only."""
+        return _read_only(self.kernel.q)
+
+    @property
+    def u(self) -> Array:
+        """Speeds: for each body joint speeds, modal rates, wheel speeds. Read only."""
+        return _read_only(self.kernel.u)
+
+    def set_state(self, q: ArrayLike | None = None, u: ArrayLike | None = None) -> None:
+        """Puts the model elsewhere at the present time; what is not given stays.
+
+        The account of energy starts anew from here. Prescribed joints stay where their motion
+        has them.
+        """
+        for what, given, view in (("q", q, self.kernel.q), ("u", u, self.kernel.u)):
+            if given is None:
+                continue
+            values = np.asarray(given, dtype=float)
+            if values.shape != view.shape:
+                raise ModelError.at(what, f"{values.shape} given; this model has {view.shape}")
+            if not np.isfinite(values).all():
+                raise ModelError.at(what, "it has entries that are not finite; give numbers")
+            view[:] = values
+        self.kernel.state_written()
+        self._start_account()
+
+    def evaluate(self) -> Array:
+        """Accelerations of all speeds for the present state and inputs."""
+        status = self.kernel.evaluate()
+        if status.code:
+            raise self._failure(status)
+        return self.kernel.udot
+
+    def reset(self) -> None:
+        """Back to the start of the model; inputs set from outside are taken away."""
+        self.inputs = Inputs(self.kernel)
+        self.kernel.reset()
+        self._motions.start()
+        self._start_account()
+
+    def _start_account(self) -> None:
+        """The energy error counts from here."""
+        energy = self.energy
+        self._energy_start = energy.total - energy.work + energy.dissipated
+
+    def save_state(self) -> SavedState:
+        """The present state and inputs, to go back to later; what follows is then the same
+        to the last bit.
+
+        >>> before = sim.save_state()                             # doctest: +SKIP
+        >>> sim.advance(0.5); sim.restore_state(before)           # doctest: +SKIP
+        """
+        return SavedState(
+            self.model.digest,
+            self.step_size,
+            self.kernel.state(),
+            self.inputs.save(),
+            self._energy_start,
+        )
+
+    def restore_state(self, saved: SavedState) -> None:
+        """Goes back to a saved state of the same model and step."""
+        if saved.digest != self.model.digest:
+            raise ModelError.at("saved state", "it belongs to another model")
+        if saved.step_size != self.step_size:
+            raise ModelError.at(
+                "saved state",
+                f"it was saved at a step of {saved.step_size:g} s, not {self.step_size:g} s",
+            )
+        self.kernel.set_state(saved.kernel)
+        self.inputs.restore(saved.inputs)
+        self._energy_start = saved.energy_start
+
+    # -------------------------------------------------------------------------------- advancing
+
+    def advance(self, seconds: float) -> None:
+        """Goes on by a time, which must be a whole number of steps."""
+        self.step(whole_steps(seconds, self.step_size, "advance"))
+
+    def step(self, count: int = 1) -> None:
+        """Goes on by a number of steps.
+
+        A step that fails raises a SolverError; the state is then that of the last good step.
+        """
+        if count < 0:
+            raise ModelError.at("step", f"{count} is negative; give the number of steps")
+        if not (self.inputs.is_varying or self._motions):
+            self._checked(self.kernel.step(count))
+            return
+        for _ in range(count):
+            start = self.kernel.time
+            self.inputs.prepare(start, start + self.step_size)
+            self._motions.prepare(start + self.step_size)
+            self._checked(self.kernel.step(1))
+
+    def _checked(self, status: Status) -> None:
+        if status.code:
+            raise self._failure(status)
+
+    # --------------------------------------------------------------------------------- elements
+
+    def joint(self, name: str) -> JointHandle:
+        return JointHandle(self, _lookup(self._joints, name, "joint"))
+
+    def node(self, name: str) -> NodeHandle:
+        """A node by ``body.node``; the body's name alone means its head."""
+        full = f"{name}.head" if name in self._bodies else name
+        index = _lookup(self._nodes, full, "node")
+        return NodeHandle(self, self.model.nodes[index], index)
+
+    def wheel(self, name: str) -> WheelHandle:
+        """A wheel by ``body.wheel``."""
+        return WheelHandle(self, _lookup(self._wheels, name, "wheel"))
+
+    def body(self, name: str) -> BodyHandle:
+        return BodyHandle(self, _lookup(self._bodies, name, "body"))
+
+    # ------------------------------------------------------------------------------ diagnostics
+
+    @property
+    def energy(self) -> Energy:
+        return Energy(*self.kernel.energy().tolist())
+
+    @property
+    def energy_error(self) -> float:
+        """Energy in J that appeared since the start without work: the integrator's error."""
+        return self.error_of(self.energy)
+
+    def error_of(self, energy: Energy) -> float:
+        """The energy error, for energies already at hand."""
+        return energy.total - energy.work + energy.dissipated - self._energy_start
+
+    @property
+    def momentum(self) -> Momentum:
+        values = self.kernel.momentum()
+        return Momentum(values[:3].copy(), values[3:].copy())
+
+    def _failure(self, status: Status) -> SolverError:
+        element, message = _describe(self.model, status)
+        return SolverError(message, time=self.time, element=element, value=status.value)
+
+
+def as_model(system: System | Model | str | Path) -> Model:
+    """Loads and compiles as far as that is still to be done."""
+    if isinstance(system, Model):
+        return system
+    if isinstance(system, (str, Path)):
+        from pliant.model_file import load
+
+        system = load(system)
+    return compile_model(system)
+
+
+def whole_steps(seconds: float, step: float, where: str) -> int:
+    """The number of steps in a duration, which must be whole to a millionth of a step.
+
+    >>> whole_steps(2.0, 1e-3, "advance")
+    2000
+    >>> whole_steps(0.5, 0.4, "advance")
+    Traceback (most recent call last):
+    pliant.errors.ModelError: advance: 0.5 s is no whole number of steps of 0.4 s; take 0.4 or 0.8 s
+    """
+    ratio = seconds / step if np.isfinite(seconds) else np.nan
+    if not (0.0 <= ratio < 2**53):
+        raise ModelError.at(
+            where, f"{seconds} s is not a duration; give a finite time of 0 or more"
+        )
+    count = round(ratio)
+    if abs(ratio - count) > _WHOLE_STEPS:
+        below = int(ratio)
+        raise ModelError.at(
+            where,
+            f"{seconds:.12g} s is no whole number of steps of {step:g} s; "
+            f"take {below * step:.12g} or {(below + 1) * step:.12g} s",
+        )
+    return count
+
+
+def _check_options(step: float, *choices: tuple[str, str, Iterable[str]]) -> None:
+    problems = []
+    if not (np.isfinite(step) and step > 0.0):
+        problems.append(Problem("step", f"{step} is not a step; give a finite time above 0 s"))
+    for where, value, known in choices:
+        if value not in known:
+            problems.append(Problem(where, f"'{value}' is unknown; {suggest(value, known)}"))
+    if problems:
+        raise ModelError(problems)
+
+
+def _read_only(view: Array) -> Array:
+    """Writing past the kernel's back would leave the integrator's memory of the past stale."""
+    view = view[:]
+    view.flags.writeable = False
+    return view
+
+
+def _lookup(table: dict[str, _Slots], name: str, kind: str) -> _Slots:
+    if name not in table:
+        raise ModelError.at(f"{kind} '{name}'", f"there is none; {suggest(name, table)}")
+    return table[name]
+
+
+def _describe(model: Model, status: Status) -> tuple[str, str]:
+    """The element that a failed call points at, and what to do about it."""
+    codes = {
+        1: (
+            _freedom_name,
+            "what hangs on this freedom has no inertia along it; give the bodies outboard of it "
+            "mass or inertia, or make the joint fixed",
+        ),
+        2: (
+            _speed_name,
+            "it has no inertia of its own; check the shapes and masses behind it",
+        ),
+        3: (
+            _speed_name,
+            "the motion grew without bound; take a shorter step, fewer or lower modes, or look "
+            "for loads and springs too stiff for the step ('pliant check' names the limit)",
+        ),
+        4: (_input_name, "the input is not finite; check what is applied there"),
+    }
+    if status.code not in codes:
+        return model.name, f"the kernel stopped with code {status.code}"
+    name, message = codes[status.code]
+    return name(model, status.element), message
+
+
+def _freedom_name(model: Model, index: int) -> str:
+    """By the number of a freedom among those of all joints."""
+    first = 0
+    for joint in model.joints:
+        count = joint.u.stop - joint.u.start
+        if first <= index < first + count:
+            return _with_number(f"joint {joint.name}", index - first, count)
+        first += count
+    return model.name
+
+
+def _speed_name(model: Model, index: int) -> str:
+    for joint in model.joints:
+        if joint.u.start <= index < joint.u.stop:
+            count = joint.u.stop - joint.u.start
+            return _with_number(f"joint {joint.name}", index - joint.u.start, count)
+    for body in model.bodies:
+        if body.etad.start <= index < body.etad.stop:
+            return f"body {body.name} mode {index - body.etad.start + 1}"
+    for wheel in model.wheels:
+        if wheel.u == index:
+            return f"wheel {wheel.name}"
+    return model.name
+
+
+def _input_name(model: Model, index: int) -> str:
+    for joint in model.joints:
+        if joint.input.start <= index < joint.input.stop:
+            return f"joint {joint.name} effort"
+    for node in model.nodes:
+        if node.input.start <= index < node.input.stop:
+            part = "force" if index - node.input.start < 3 else "torque"
+            return f"node {node.name} {part}"
+    for wheel in model.wheels:
+        if wheel.input == index:
+            return f"wheel {wheel.name} torque"
+    return model.name
+
+
+def _with_number(name: str, index: int, count: int) -> str:
+    return name if count == 1 else f"{name} freedom {index + 1}"

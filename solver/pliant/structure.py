@@ -1,0 +1,232 @@
+"""What must be true between the parts of a system: names, nodes, one tree (or several).
+
+Works on whatever parts are sound by themselves, so that one faulty body does not hide the
+problems of the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from pliant.body import Body
+from pliant.joint import Joint
+from pliant.load import Load
+from pliant.part import Finding, show, suggest
+
+GROUND = "ground"
+
+
+class Reference(NamedTuple):
+    """A node as it is written: ``body.node``, ``body`` (its head), or ``ground``."""
+
+    body: str | None  # None: the ground
+    node: str
+
+    @staticmethod
+    def read(text: str) -> Reference:
+        """
+        >>> Reference.read("boom.tip"), Reference.read("boom").node, Reference.read("ground").body
+        (Reference(body='boom', node='tip'), 'head', None)
+        """
+        if text == GROUND:
+            return Reference(None, "head")
+        body, _, node = text.partition(".")
+        return Reference(body, node or "head")
+
+
+@dataclass(frozen=True)
+class Link:
+    """A joint's place in the tree; ``joint`` is None if the joint itself has problems."""
+
+    parent: str
+    child: str
+    joint: Joint | None
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The parts of a system; a body or load that has problems of its own is None."""
+
+    bodies: Mapping[str, Body | None]
+    links: Mapping[str, Link | None]
+    loads: Mapping[str, Load | None]
+
+    def held_by(self, body: str) -> str:
+        """The node by which the first joint holds a body."""
+        for link in self.links.values():
+            if link is not None and Reference.read(link.child).body == body:
+                return Reference.read(link.child).node
+        return "head"
+
+    def nodes_of(self, body: str) -> tuple[str, ...] | None:
+        """Nodes of a body that joints and loads can name; None if they are not known."""
+        given = self.bodies[body]
+        if given is None:
+            return None
+        moved = given.is_rigid and self.held_by(body) != "head"
+        return (*given.node_names, "origin") if moved else given.node_names
+
+
+def findings(parts: Parts) -> Iterator[Finding]:
+    """Everything wrong between the parts of a system."""
+    if not parts.bodies:
+        yield ("bodies",), "there are none; give at least one body"
+        return
+    if GROUND in parts.bodies:
+        yield ("bodies", GROUND), "is the name of the fixed world; choose another name"
+    for name, link in parts.links.items():
+        if link is not None:
+            for place, message in _link_findings(parts, link):
+                yield ("joints", name, *place), message
+    yield from _inboard_findings(parts)
+    yield from _cycle_findings(parts)
+    for name, load in parts.loads.items():
+        if load is not None:
+            for place, message in _load_findings(parts, load):
+                yield ("loads", name, *place), message
+
+
+def _node_fault(parts: Parts, text: str) -> str | None:
+    """What is wrong with a reference to a node; None if nothing, or if it cannot be known."""
+    reference = Reference.read(text)
+    if reference.body is None:
+        return None
+    if reference.body not in parts.bodies:
+        return (
+            f"{show(text)}: no body {show(reference.body)}; {suggest(reference.body, parts.bodies)}"
+        )
+    nodes = parts.nodes_of(reference.body)
+    if nodes is not None and reference.node not in nodes:
+        return (
+            f"{show(text)}: body {show(reference.body)} has no node {show(reference.node)}; "
+            f"{suggest(reference.node, nodes)}"
+        )
+    return None
+
+
+def _link_findings(parts: Parts, link: Link) -> Iterator[Finding]:
+    for key, text in (("parent", link.parent), ("child", link.child)):
+        fault = _node_fault(parts, text)
+        if fault:
+            yield (key,), fault
+    child = Reference.read(link.child)
+    if child.body is None:
+        yield (
+            ("child",),
+            "'ground' does not move and carries no joint inboard; name the body here and leave "
+            "parent at ground",
+        )
+        return
+    if child.body == Reference.read(link.parent).body:
+        yield (
+            ("parent",),
+            f"{show(link.parent)} is on the child {show(child.body)} itself; name another body or "
+            "ground",
+        )
+    body = parts.bodies.get(child.body)
+    if body is None or child.node == "head":
+        return
+    if not body.is_rigid:
+        yield (
+            ("child",),
+            f"{show(link.child)}: a flexible body is held by its head, to which its modes are "
+            f"fixed; write {child.body}, and describe the body from the held end",
+        )
+    elif "origin" in body.nodes:
+        yield (
+            ("child",),
+            f"{show(link.child)}: holding the body by this node makes 'origin' the name of its "
+            "own origin, but it has a node of that name; rename that node",
+        )
+
+
+def _inboard_findings(parts: Parts) -> Iterator[Finding]:
+    """Every body hangs on exactly one joint."""
+    inboard: dict[str, str] = {}
+    for name, link in parts.links.items():
+        body = None if link is None else Reference.read(link.child).body
+        if body is None or body not in parts.bodies:
+            continue
+        if body in inboard:
+            yield (
+                ("joints", name, "child"),
+                f"{show(body)} hangs on joint {show(inboard[body])} already; a second joint would "
+                "close a loop, and loops cannot be described yet: leave one of the two out",
+            )
+        inboard.setdefault(body, name)
+    if any(link is None for link in parts.links.values()):
+        return  # a joint whose child is unreadable may be the missing one
+    for name in parts.bodies:
+        if name not in inboard:
+            yield (
+                ("bodies", name),
+                f"has no joint; add a joint of type free with child: {name} to let it float, or "
+                "one of another type to hang it on something",
+            )
+
+
+def _cycle_findings(parts: Parts) -> Iterator[Finding]:
+    """Parents must end at the ground."""
+    parent: dict[str, tuple[str | None, str]] = {}
+    for name, link in parts.links.items():
+        child = None if link is None else Reference.read(link.child).body
+        if link is not None and child is not None:
+            parent.setdefault(child, (Reference.read(link.parent).body, name))
+    settled: set[str] = set()
+    for first in parent:
+        chain: list[str] = []
+        here: str | None = first
+        while here is not None and here in parent and here not in settled and here not in chain:
+            chain.append(here)
+            here = parent[here][0]
+        settled.update(chain)
+        if here is not None and here in chain and chain[-1] != here:
+            circle = chain[chain.index(here) :]
+            names = " on ".join([*circle, here])
+            yield (
+                ("joints", parent[circle[0]][1], "parent"),
+                f"the bodies hang in a circle, {names}; hang one of them on ground",
+            )
+
+
+def _load_findings(parts: Parts, load: Load) -> Iterator[Finding]:
+    if load.kind == "node":
+        fault = _node_fault(parts, load.target)
+        if fault is None and Reference.read(load.target).body is None:
+            fault = "'ground' does not move under a load; name a node such as hand.pad"
+        if fault:
+            yield ("node",), fault
+    elif load.kind == "wheel":
+        name, _, wheel = load.target.partition(".")
+        body = parts.bodies.get(name)
+        if name not in parts.bodies:
+            bodies = [n for n, b in parts.bodies.items() if b is not None and b.wheels]
+            yield ("wheel",), f"{show(load.target)}: no body {show(name)}; {suggest(name, bodies)}"
+        elif body is not None and wheel not in body.wheels:
+            yield (
+                ("wheel",),
+                f"{show(load.target)}: body {show(name)} has no wheel {show(wheel)}; "
+                f"{suggest(wheel, body.wheels)}",
+            )
+    elif load.target not in parts.links:
+        yield ("joint",), f"no joint {show(load.target)}; {suggest(load.target, parts.links)}"
+    else:
+        link = parts.links[load.target]
+        if link is not None and link.joint is not None:
+            yield from _effort_findings(load, link.joint)
+
+
+def _effort_findings(load: Load, joint: Joint) -> Iterator[Finding]:
+    count = joint.layout.dof_count
+    if count == 0:
+        yield ("joint",), f"{show(load.target)} is fixed and takes no effort; leave the load out"
+    elif joint.motion is not None:
+        yield (
+            ("joint",),
+            f"{show(load.target)} has a prescribed motion, whose effort is a result; leave the "
+            "load or the motion out",
+        )
+    else:
+        yield from load.width_findings(count)

@@ -1,0 +1,211 @@
+"""The command line: what it prints, writes and exits with."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import pliant as pl
+from pliant.cli import app
+from pliant.results import Result
+
+ARM = """\
+pliant: 1
+name: arm
+gravity: [0, 0, -9.81]
+bodies:
+  upper: {mass: 4.0, com: [0.5, 0, 0], inertia: [0.1, 0.4, 0.4], nodes: {end: {at: [1, 0, 0]}}}
+  boom: {beam: {length: 2.0, mass_per_length: 1.5, EI: 2.0e3, radius: 0.03, modes: {count: 2}}}
+joints:
+  shoulder: {type: revolute, axis: y, child: upper, start: 0.3}
+  elbow: {type: revolute, axis: y, parent: upper.end, child: boom, start: -0.2}
+"""
+
+
+@pytest.fixture(autouse=True)
+def wide_terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("NO_COLOR", "1")
+
+
+@pytest.fixture
+def arm(tmp_path: Path) -> Path:
+    path = tmp_path / "arm.yaml"
+    path.write_text(ARM)
+    return path
+
+
+def call(*arguments: object) -> tuple[int, str, str]:
+    outcome = CliRunner().invoke(app, [str(a) for a in arguments])
+    assert outcome.exception is None or isinstance(outcome.exception, SystemExit)
+    return outcome.exit_code, outcome.stdout, outcome.stderr
+
+
+def test_the_installed_command_answers():
+    command = [str(Path(sys.executable).with_name("pliant")), "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == f"pliant {pl.__version__}\n"
+
+
+@pytest.mark.parametrize("command", [(), ("check",), ("modes",), ("run",)])
+def test_help_teaches_by_example(command):
+    code, out, _ = call(*command, "--help")
+    assert code == 0
+    assert "pliant run arm.yaml" in out or f"pliant {command[0]} arm.yaml" in out
+
+
+def test_importing_the_package_and_its_help_needs_no_matplotlib():
+    code = "import sys, pliant, pliant.cli; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# -------------------------------------------------------------------------------------- check
+
+
+def test_check_draws_the_tree_and_sums_up(arm):
+    code, out, _ = call("check", arm, "--step", "1e-4")
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0] == "arm (ground)"
+    assert lines[1].endswith("shoulder (revolute about y) → upper 4 kg")
+    assert lines[2].endswith("end: elbow (revolute about y) → boom 3 kg, 2 modes")
+    assert "mass 7 kg" in out
+    assert "2 bodies, 2 joint freedoms + 2 modes + 0 wheels = 4" in out
+    assert "no warnings" in out
+
+
+def test_check_gives_the_centre_of_mass_at_the_start(arm):
+    _, out, _ = call("check", arm)
+    upper = np.array([np.cos(0.3), 0.0, -np.sin(0.3)])
+    boom = np.array([np.cos(0.1), 0.0, -np.sin(0.1)])
+    x, y, z = (4.0 * 0.5 * upper + 3.0 * (upper + boom)) / 7.0
+    assert f"[{x:.6g}, {y:.6g}, {z:.6g}] m" in out
+
+
+def test_check_warns_of_a_step_too_long_for_the_modes(arm):
+    _, out, _ = call("check", arm, "--step", "0.1")
+    assert "warning: the highest frequency is" in out
+    assert "a step of 0.1 s is unstable" in out
+
+
+def test_the_limit_that_check_names_is_the_one_that_runs_obey(arm):
+    from pliant.modes import highest_frequency
+
+    limit = 2.0 / highest_frequency(str(arm))
+    steps = 4000
+    pl.simulate(arm, 0.8 * limit * steps, 0.8 * limit, record="joint")
+    with pytest.raises(pl.SolverError):
+        pl.simulate(arm, 1.3 * limit * steps, 1.3 * limit, record="joint")
+
+
+def test_check_warns_of_light_bodies_and_of_axes_that_line_up(tmp_path):
+    (tmp_path / "odd.yaml").write_text(
+        "pliant: 1\nname: odd\nbodies:\n"
+        "  heavy: {mass: 1.0e6, inertia: [1.0e6, 1.0e6, 1.0e6]}\n"
+        "  speck: {mass: 0.001, inertia: [1, 1, 1]}\n"
+        "joints:\n"
+        "  base: {type: fixed, child: heavy}\n"
+        "  wrist: {type: general, rotations: [z, y, x], parent: heavy, child: speck,"
+        " start: [0, 1.55, 0]}\n"
+    )
+    _, out, _ = call("check", tmp_path / "odd.yaml")
+    assert "bodies.speck: 0.001 kg is very light against heavy" in out
+    assert "joints.wrist: its three rotation axes nearly lie in a plane" in out
+
+
+def test_all_problems_of_a_faulty_model_are_listed_with_file_and_line(tmp_path):
+    path = tmp_path / "bad.yaml"
+    path.write_text(
+        ARM.replace("mass: 4.0", "mass: -4.0").replace("type: revolute, axis: y, p", "axis: y, p")
+    )
+    for command in ("check", "modes", "run"):
+        code, out, err = call(command, path)
+        assert code == 1
+        assert out == ""
+        assert "bad.yaml:5: bodies.upper.mass: " in err
+        assert "bad.yaml:9: joints.elbow.type: " in err
+        assert "Traceback" not in err
+
+
+def test_a_missing_file_is_a_message(tmp_path):
+    code, _, err = call("check", tmp_path / "none.yaml")
+    assert code == 1
+    assert "none.yaml: " in err
+
+
+# -------------------------------------------------------------------------------------- modes
+
+
+def test_modes_lists_bodies_and_assembly(arm):
+    code, out, _ = call("modes", arm)
+    assert code == 0
+    for part in ("clamped", "free-free", "joints locked", "joints free", "body boom", "gravity"):
+        assert part in out
+    (body,) = pl.body_modes(str(arm))
+    assert f"{body.clamped[0]:.4g}" in out
+
+
+def test_modes_shows_as_many_as_asked_for(arm):
+    _, out, _ = call("modes", arm, "-n", "1")
+    assert "more modes up to" in out
+
+
+# ---------------------------------------------------------------------------------------- run
+
+
+def test_run_writes_what_it_was_asked_for(arm, tmp_path):
+    h5, table, picture = (tmp_path / name for name in ("x.h5", "x.csv", "x.png"))
+    code, out, _ = call(
+        *("run", arm, "-d", "0.5", "-s", "5e-4", "--integrator", "rk4", "--algorithm", "dense"),
+        *("-o", h5, "-o", table, "--plot", picture, "-r", "joint.*.q", "-r", "energy"),
+        *("--every", "10"),
+    )
+    assert code == 0, out
+    result = Result.from_hdf5(h5)
+    assert len(result) == 101
+    assert result.info["integrator"] == "rk4"
+    assert result.info["algorithm"] == "dense"
+    assert result.names[:2] == ("joint.shoulder.q", "joint.elbow.q")
+    assert len(table.read_text().splitlines()) == 102
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    for name in ("x.h5", "x.csv", "x.png"):
+        assert f"wrote {tmp_path / name}" in out
+    assert "energy error" in out
+
+
+def test_run_shows_time_speed_and_energy_error(arm):
+    _, out, _ = call("run", arm, "-d", "0.2")
+    assert "100 %" in out
+    assert "x real time" in out
+    quiet = call("run", arm, "-d", "0.2", "--quiet")[1]
+    assert "x real time" not in quiet
+
+
+def test_a_run_that_fails_exits_with_1_and_still_writes(arm, tmp_path):
+    code, _, err = call("run", arm, "-d", "100", "-s", "0.1", "-o", tmp_path / "x.h5", "-q")
+    assert code == 1
+    assert err.startswith("t = ")
+    assert "shorter step" in err
+    assert len(Result.from_hdf5(tmp_path / "x.h5")) > 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("-d", "0.00015"), "duration: 0.00015 s is no whole number of steps"),
+        (("-o", "x.mat"), "x.mat: unknown kind of file"),
+        (("-o", "nowhere/x.h5"), "there is no folder"),
+        (("--plot", "x.gif"), "x.gif: unknown kind of file"),
+        (("-r", "joint.elbo.q"), "did you mean 'joint.elbow.q'?"),
+        (("-s", "-1"), "step: -1.0 is not a step"),
+    ],
+)
+def test_bad_arguments_of_run_are_named_before_anything_runs(arm, arguments, message):
+    code, _, err = call("run", arm, *arguments)
+    assert code == 1
+    assert message in err
