@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pliant.errors import ModelError, PliantError, Problem, SolverError
     from pliant.flexible import Beam, Lump, Modal, ModalNode, ModalPoint, Modes, Station
     from pliant.joint import Friction, Joint, Spring, Stops
-    from pliant.load import Load
+    from pliant.loads import Load
     from pliant.model_file import load, save
     from pliant.modes import assembled_modes, body_modes
     from pliant.motion import Motion

@@ -23,7 +23,7 @@ from pliant.body import Body
 from pliant.errors import ModelError, Problem
 from pliant.fields import axis_vector, rotation_matrix
 from pliant.joint import Joint
-from pliant.load import Load
+from pliant.loads import Load
 from pliant.massless import massless_freedoms
 from pliant.motion import MotionCurve
 from pliant.reduce import reduce_body

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from pliant.body import Body
 from pliant.joint import Joint
-from pliant.load import Load
+from pliant.loads import Load
 from pliant.part import Finding, show, suggest
 
 GROUND = "ground"

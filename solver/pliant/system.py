@@ -25,7 +25,7 @@ from pliant.errors import ModelError
 from pliant.fields import AxisAngle, Name, Vector3, array
 from pliant.flexible import Beam, Lump, Modal, ModalNode, ModalPoint, Modes, Station
 from pliant.joint import Friction, Joint, Spring, Stops
-from pliant.load import Load
+from pliant.loads import Load
 from pliant.motion import Motion
 from pliant.part import Finding, Part, findings_of
 from pliant.source import Source, problems_of
