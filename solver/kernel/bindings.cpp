@@ -1,9 +1,11 @@
 // The Python face of the kernel: no arithmetic, only names, sizes and errors.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "data_file.h"
@@ -15,6 +17,7 @@ using namespace nb::literals;
 namespace {
 
 using Vector = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
+using VectorOut = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using VectorIn = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 class Kernel {
@@ -88,6 +91,12 @@ void configure(Kernel& k, double step, const std::string& integrator, const std:
   k.stepper().configure(o);
 }
 
+[[noreturn]] void throw_no_accelerations(const pliant::Status& status) {
+  throw nb::value_error(("no accelerations: code " + std::to_string(static_cast<int>(status.code)) +
+                         ", element " + std::to_string(status.element))
+                            .c_str());
+}
+
 // One evaluation for given positions, speeds and efforts (one for each joint speed; entries of
 // modes are ignored). The answer is a view that the next call overwrites.
 Vector accelerations(nb::handle_t<Kernel> self, const VectorIn& q, const VectorIn& u,
@@ -106,13 +115,77 @@ Vector accelerations(nb::handle_t<Kernel> self, const VectorIn& q, const VectorI
   }
   s.state_written();
   const pliant::Status status = s.evaluate();
-  if (status.code != pliant::Code::ok) {
-    throw nb::value_error(("no accelerations: code " +
-                           std::to_string(static_cast<int>(status.code)) + ", element " +
-                           std::to_string(status.element))
-                              .c_str());
-  }
+  if (status.code != pliant::Code::ok) throw_no_accelerations(status);
   return Vector(const_cast<double*>(s.udot()), {static_cast<std::size_t>(m.u_size)}, self);
+}
+
+using SignalsIn = nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+// In the order of pliant::Quantity.
+constexpr const char* kQuantities[] = {
+    "q",    "u",      "quaternion_rate", "energy", "momentum",
+    "udot", "effort", "reaction",        "node",   "inverse_inertia"};
+
+// Signals of one model, checked.
+struct Signals {
+  std::vector<pliant::Signal> list;
+};
+
+// From rows (quantity, element, index).
+Signals make_signals(const Kernel& k, const SignalsIn& rows) {
+  if (rows.shape(1) != 3) throw nb::value_error("signals are rows (quantity, element, index)");
+  std::vector<pliant::Signal> signals(rows.shape(0));
+  for (std::size_t i = 0; i < signals.size(); ++i) {
+    const int32_t* row = rows.data() + 3 * i;
+    signals[i] = {static_cast<pliant::Quantity>(row[0]), row[1], row[2]};
+    if (!pliant::exists(k.model(), signals[i])) {
+      throw nb::index_error(("signal " + std::to_string(i) + " names nothing").c_str());
+    }
+  }
+  return {signals};
+}
+
+// With the inputs as they are now.
+pliant::Status read_into(Kernel& k, const Signals& signals, VectorOut out) {
+  if (out.shape(0) != signals.list.size()) throw nb::value_error("one number for each signal");
+  k.stepper().inputs_written();
+  return k.stepper().read(signals.list.data(), signals.list.size(), out.data());
+}
+
+// All indices of one quantity.
+Vector read_all(Kernel& k, pliant::Quantity quantity, int32_t element, int32_t count) {
+  std::vector<pliant::Signal> signals;
+  for (int32_t i = 0; i < count; ++i) signals.push_back({quantity, element, i});
+  Owned out(signals.size());
+  Vector array = out.array();
+  const pliant::Status status = k.stepper().read(signals.data(), signals.size(), out.data);
+  if (status.code != pliant::Code::ok) throw_no_accelerations(status);
+  return array;
+}
+
+void check_element(const char* what, int32_t index, std::size_t count) {
+  if (index < 0 || static_cast<std::size_t>(index) >= count) {
+    throw nb::index_error((std::string("no such ") + what).c_str());
+  }
+}
+
+const double* direction(const char* what, const std::optional<VectorIn>& x, int32_t size) {
+  if (!x) return nullptr;
+  check_size(what, *x, size);
+  return x->data();
+}
+
+Vector derivative(Kernel& k, const Signals& signals, const std::optional<VectorIn>& q,
+                  const std::optional<VectorIn>& u, const std::optional<VectorIn>& input,
+                  double time) {
+  const pliant::Model& m = k.model();
+  const pliant::Direction along{direction("q", q, m.q_size), direction("u", u, m.u_size),
+                                direction("input", input, m.input_size), time};
+  const pliant::Status status = k.stepper().differentiate(along);
+  if (status.code != pliant::Code::ok) throw_no_accelerations(status);
+  Owned out(signals.list.size());
+  k.stepper().read_derivative(signals.list.data(), signals.list.size(), out.data);
+  return out.array();
 }
 
 nb::bytes state(Kernel& k) {
@@ -135,11 +208,19 @@ void set_state(Kernel& k, nb::bytes data) {
 }  // namespace
 
 NB_MODULE(_kernel, module) {
+  nb::list names;
+  for (const char* name : kQuantities) names.append(name);
+  module.attr("QUANTITIES") = nb::tuple(names);
+
   nb::class_<pliant::Status>(module, "Status")
       .def_prop_ro("code", [](const pliant::Status& s) { return static_cast<int>(s.code); })
       .def_ro("element", &pliant::Status::element)
       .def_ro("value", &pliant::Status::value)
       .def_ro("steps_done", &pliant::Status::steps);
+
+  nb::class_<Signals>(module, "Signals").def("__len__", [](const Signals& s) {
+    return s.list.size();
+  });
 
   constexpr auto inner = nb::rv_policy::reference_internal;
   nb::class_<Kernel>(module, "Kernel")
@@ -147,7 +228,7 @@ NB_MODULE(_kernel, module) {
       .def_prop_ro("instruction_set", [](const Kernel& k) { return k.stepper().instruction_set(); })
       .def_prop_ro("bytes", [](const Kernel& k) { return k.stepper().bytes(); })
       .def_prop_rw(
-          "time", [](const Kernel& k) { return k.stepper().time(); },
+          "time", [](Kernel& k) { return k.stepper().time(); },
           [](Kernel& k, double t) { k.stepper().set_time(t); })
       .def_prop_ro(
           "q", [](Kernel& k) { return view(k.stepper().q(), k.model().q_size); }, inner)
@@ -182,45 +263,33 @@ NB_MODULE(_kernel, module) {
           "step", [](Kernel& k, int64_t count) { return k.stepper().step(count); }, "count"_a,
           nb::call_guard<nb::gil_scoped_release>())
       .def("accelerations", &accelerations, "q"_a, "u"_a, "tau"_a)
+      .def("signals", &make_signals, "rows"_a)
+      .def("read", &read_into, "signals"_a, "out"_a)
+      .def("derivative", &derivative, "signals"_a, nb::kw_only(), "q"_a = nb::none(),
+           "u"_a = nb::none(), "input"_a = nb::none(), "time"_a = 0.0)
       .def("node",
            [](Kernel& k, int32_t index) {
-             if (index < 0 || index >= static_cast<int32_t>(k.model().nodes.size())) {
-               throw nb::index_error("no such node");
-             }
-             pliant::NodeState s;
-             k.stepper().node(index, s);
-             Owned out(sizeof s / sizeof(double));
-             std::memcpy(out.data, &s, sizeof s);
-             return out.array();
+             check_element("node", index, k.model().nodes.size());
+             return read_all(k, pliant::Quantity::node, index, 19);
+           })
+      .def("inverse_inertia",
+           [](Kernel& k, int32_t index) {
+             check_element("node", index, k.model().nodes.size());
+             return read_all(k, pliant::Quantity::inverse_inertia, index, 21);
            })
       .def("reaction",
            [](Kernel& k, int32_t body) {
-             if (body < 0 || body >= static_cast<int32_t>(k.model().bodies.size())) {
-               throw nb::index_error("no such body");
-             }
-             Owned out(6);
-             k.stepper().reaction(body, out.data);
-             return out.array();
+             check_element("body", body, k.model().bodies.size());
+             return read_all(k, pliant::Quantity::reaction, body, 6);
            })
       .def("effort",
-           [](Kernel& k) {
-             Owned out(static_cast<std::size_t>(k.model().dof_count));
-             k.stepper().efforts(out.data);
-             return out.array();
+           [](Kernel& k, int32_t body) {
+             check_element("body", body, k.model().bodies.size());
+             return read_all(k, pliant::Quantity::effort, body, k.model().bodies[body].dofs);
            })
-      .def("energy",
-           [](Kernel& k) {
-             const pliant::Energy e = k.stepper().energy();
-             Owned out(6);
-             std::memcpy(out.data, &e, sizeof e);
-             return out.array();
-           })
-      .def("momentum",
-           [](Kernel& k) {
-             Owned out(6);
-             k.stepper().momentum(out.data);
-             return out.array();
-           })
+      .def("energy", [](Kernel& k) { return read_all(k, pliant::Quantity::energy, 0, 8); })
+      .def("momentum", [](Kernel& k) { return read_all(k, pliant::Quantity::momentum, 0, 6); })
+      .def("open_account", [](Kernel& k) { k.stepper().open_account(); })
       .def("mass_matrix",
            [](Kernel& k) {
              const auto n = static_cast<std::size_t>(k.model().u_size);

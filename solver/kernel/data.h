@@ -78,7 +78,11 @@ struct Data {
         field_bias(m.largest_fields),
         field_column(m.largest_fields),
         psi(m.largest_modes),
-        loaded(m.nodes.size()) {
+        loaded(m.nodes.size()),
+        response_force(m.dof_count),
+        response_rhs(m.internal_count),
+        response_udot(m.internal_count),
+        path(m.bodies.size()) {
     for (int32_t i = 0; i < m.dof_count; ++i) held[i] = m.dofs[i].drive != -2 ? 1 : 0;
   }
 
@@ -86,7 +90,8 @@ struct Data {
     return sizeof(*this) + body.bytes() + dof.bytes() + internal.bytes() + coupling.bytes() +
            node.bytes() + jacobian.bytes() + q.bytes() + u.bytes() + udot.bytes() + input.bytes() +
            held.bytes() + field_q.bytes() + field_u.bytes() + field_a.bytes() + field_bias.bytes() +
-           field_column.bytes() + psi.bytes() + loaded.bytes();
+           field_column.bytes() + psi.bytes() + loaded.bytes() + response_force.bytes() +
+           response_rhs.bytes() + response_udot.bytes() + path.bytes();
   }
 
   Buffer<BodyWork<T>> body;
@@ -108,6 +113,12 @@ struct Data {
 
   Buffer<int32_t> loaded;  // nodes with a load from outside
   int32_t loaded_count = 0;
+
+  // Right-hand sides and internal accelerations of one load alone, and the bodies of a path
+  // (response.h).
+  Buffer<T> response_force, response_rhs, response_udot;
+  Buffer<int32_t> path;
+
   NodeRotation node_rotation = NodeRotation::exact;
 };
 

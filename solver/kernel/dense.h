@@ -17,7 +17,7 @@
 namespace pliant::PLIANT_ISA {
 
 // The lower triangle of the mass matrix, row-major n x n, and the right-hand side.
-// Needs outward() and add_loads(); leaves composite inertias in Data.
+// From the body terms that prepare() leaves; composite inertias take their place.
 inline void assemble(const Model& m, Data<double>& d, double* matrix, double* rhs) {
   using T = double;
   const auto n = static_cast<std::size_t>(m.u_size);
@@ -98,8 +98,6 @@ inline void assemble(const Model& m, Data<double>& d, double* matrix, double* rh
 }
 
 inline Status dense(const Model& m, Data<double>& d, double* matrix, double* rhs) {
-  outward(m, d);
-  add_loads(m, d);
   assemble(m, d, matrix, rhs);
   const auto n = static_cast<Eigen::Index>(m.u_size);
   using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;

@@ -1,4 +1,4 @@
-// Choosing among the builds of the kernel when an instance is made.
+// Choosing among the builds of the kernel when an instance is made, and what belongs to none.
 #include <cstring>
 
 #include "stepper.h"
@@ -51,6 +51,35 @@ std::unique_ptr<Stepper> make_stepper(const Model& model, const char* instructio
     if (wanted && build.runs_here()) return std::unique_ptr<Stepper>(build.make(model));
   }
   return nullptr;
+}
+
+bool exists(const Model& m, const Signal& s) {
+  const auto among = [](int32_t i, std::size_t count) {
+    return i >= 0 && static_cast<std::size_t>(i) < count;
+  };
+  const auto size = [](int32_t count) { return static_cast<std::size_t>(count); };
+  switch (s.quantity) {
+    case Quantity::q:
+      return s.element == 0 && among(s.index, size(m.q_size));
+    case Quantity::u:
+    case Quantity::udot:
+      return s.element == 0 && among(s.index, size(m.u_size));
+    case Quantity::quaternion_rate:
+      return among(s.element, m.quaternion_runs.size()) && among(s.index, 4);
+    case Quantity::energy:
+      return s.element == 0 && among(s.index, 8);
+    case Quantity::momentum:
+      return s.element == 0 && among(s.index, 6);
+    case Quantity::effort:
+      return among(s.element, m.bodies.size()) && among(s.index, size(m.bodies[s.element].dofs));
+    case Quantity::reaction:
+      return among(s.element, m.bodies.size()) && among(s.index, 6);
+    case Quantity::node:
+      return among(s.element, m.nodes.size()) && among(s.index, 19);
+    case Quantity::inverse_inertia:
+      return among(s.element, m.nodes.size()) && among(s.index, 21);
+  }
+  return false;
 }
 
 }  // namespace pliant

@@ -220,6 +220,13 @@ inline void add_loads(const Model& m, Data<T>& d) {
   }
 }
 
+// All body terms for d.q, d.u, d.input and the accelerations of held freedoms.
+template <class T>
+inline void prepare(const Model& m, Data<T>& d) {
+  outward(m, d);
+  add_loads(m, d);
+}
+
 // Adds an inertia M and force G at the head of body i to the body it hangs on: at a flexible
 // parent's node they act on the modes too.
 template <class T>

@@ -202,7 +202,7 @@ std::shared_ptr<const Model> Model::parse(const void* data, std::size_t size, st
   int32_t phi0 = 0, psi0 = 0, jacobian_columns = 0;
   for (std::size_t k = 0; k < node_count; ++k) {
     const auto b = static_cast<std::size_t>(node_body[k]);
-    NodeConst node;
+    NodeConst node{};
     node.body = node_body[k];
     node.position = vector3(&node_position[3 * k]);
     node.rotation = matrix3(&node_rotation[9 * k]);
@@ -311,7 +311,7 @@ std::shared_ptr<const Model> Model::parse(const void* data, std::size_t size, st
         m.driven.push_back(u + d);
         m.driven_dof.push_back(static_cast<int32_t>(dof));
         m.driven_q.push_back(q + d);
-        if (c.drive == -1) ++m.live_count;
+        m.driven_live.push_back(c.drive == -1 ? m.live_count++ : -1);
       }
       m.dofs.push_back(c);
     }
@@ -450,6 +450,9 @@ std::shared_ptr<const Model> Model::parse(const void* data, std::size_t size, st
         !within(load_input[t], 0, m.input_size)) {
       file.fail("kernel data file: bad load table");
       return rejected();
+    }
+    if (within(load_input[t], m.node_input0, m.wheel_input0)) {
+      m.nodes[(load_input[t] - m.node_input0) / 6].has_table = true;
     }
     m.loads.push_back({load_input[t], load_hold[t] != 0, static_cast<int32_t>(row), load_rows[t]});
     for (int32_t r = 0; r < load_rows[t]; ++r, ++row) {

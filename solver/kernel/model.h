@@ -117,9 +117,10 @@ struct NodeConst {
   Matrix3 rotation;
   Vector3 position;
   int32_t body;
-  int32_t phi0;   // first of `fields` columns in node_phi
-  int32_t psi0;   // first of `modes` columns in node_psi
-  int32_t work0;  // storage of its Jacobian columns (see Data), -1 on rigid bodies
+  int32_t phi0;    // first of `fields` columns in node_phi
+  int32_t psi0;    // first of `modes` columns in node_psi
+  int32_t work0;   // storage of its Jacobian columns (see Data), -1 on rigid bodies
+  bool has_table;  // a load table acts on it
 };
 struct WheelConst {
   Vector3 axis;  // in the head frame of a rigid body, in the node frame of a flexible one
@@ -184,7 +185,7 @@ class Model {
   Array<LinearRun> linear_runs;
   Array<QuaternionRun> quaternion_runs;
   Array<int32_t> driven;  // speeds (u index) that are prescribed, in order
-  Array<int32_t> driven_dof, driven_q;
+  Array<int32_t> driven_dof, driven_q, driven_live;  // live: among those moved from outside
   Array<double> start_q, start_u;
 
  private:

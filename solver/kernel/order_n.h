@@ -1,4 +1,5 @@
 // Accelerations by the Order-N recursion: Ghosh & Quiocho (4.1)-(4.11), Huynh (10)-(62).
+// From the body terms that prepare() leaves.
 //
 // inward, leaves to ground, for every body:
 //     modes and wheels   M A + sum c_j e_j = G + F,   c_j.A + sum_k E_jk e_k = h_j          (1)
@@ -36,9 +37,6 @@ PLIANT_INLINE void subtract_row(Dual* row, const Dual* pivot, Dual factor, int32
 
 template <class T>
 inline Status order_n(const Model& m, Data<T>& d) {
-  outward(m, d);
-  add_loads(m, d);
-
   Status status;
   for (auto i = static_cast<int32_t>(m.bodies.size()) - 1; i >= 0; --i) {
     const BodyConst& b = m.bodies[i];

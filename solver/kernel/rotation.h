@@ -44,33 +44,34 @@ inline void turn(double* quaternion, double x, double y, double z) {
 }
 
 // Quaternion of a rotation matrix, w >= 0 (Shepperd's choice of the largest component).
-inline void quaternion_of(const M3<double>& R, double* out) {
-  const double xx = R.c[0][0], yy = R.c[1][1], zz = R.c[2][2];
-  const double trace = xx + yy + zz;
-  double w, x, y, z;
+template <class T>
+inline void quaternion_of(const M3<T>& R, T* out) {
+  const T xx = R.c[0][0], yy = R.c[1][1], zz = R.c[2][2];
+  const T trace = xx + yy + zz, one = T(1.0);
+  T w, x, y, z;
   if (trace > xx && trace > yy && trace > zz) {
-    w = 1.0 + trace;
+    w = one + trace;
     x = R.c[1][2] - R.c[2][1];
     y = R.c[2][0] - R.c[0][2];
     z = R.c[0][1] - R.c[1][0];
   } else if (xx > yy && xx > zz) {
     w = R.c[1][2] - R.c[2][1];
-    x = 1.0 + xx - yy - zz;
+    x = one + xx - yy - zz;
     y = R.c[0][1] + R.c[1][0];
     z = R.c[2][0] + R.c[0][2];
   } else if (yy > zz) {
     w = R.c[2][0] - R.c[0][2];
     x = R.c[0][1] + R.c[1][0];
-    y = 1.0 - xx + yy - zz;
+    y = one - xx + yy - zz;
     z = R.c[1][2] + R.c[2][1];
   } else {
     w = R.c[0][1] - R.c[1][0];
     x = R.c[2][0] + R.c[0][2];
     y = R.c[1][2] + R.c[2][1];
-    z = 1.0 - xx - yy + zz;
+    z = one - xx - yy + zz;
   }
-  double scale = 1.0 / std::sqrt(w * w + x * x + y * y + z * z);
-  if (w < 0.0) scale = -scale;
+  T scale = one / square_root(w * w + x * x + y * y + z * z);
+  if (value(w) < 0.0) scale = -scale;
   out[0] = w * scale;
   out[1] = x * scale;
   out[2] = y * scale;

@@ -39,14 +39,36 @@ struct Options {
   bool audit = false;  // account for the work of inputs and the energy dissipated
 };
 
-// World axes; accelerations are true ones (gravity is not hidden in them).
-struct NodeState {
-  double position[3], quaternion[4], velocity[3], angular_velocity[3];
-  double acceleration[3], angular_acceleration[3];
+// What can be read of a state. World axes; accelerations are true ones (gravity is not hidden in
+// them). Those after `momentum` take an evaluation of the accelerations.
+enum class Quantity : int32_t {
+  q,                // index: coordinate
+  u,                // index: speed
+  quaternion_rate,  // element: quaternion, in order of the bodies; index: w, x, y, z
+  energy,           // index: kinetic, strain, spring, gravity, total, work, dissipated, error
+  momentum,         // index: linear x, y, z, angular about the world origin x, y, z
+  udot,             // index: speed
+  effort,           // element: body, index: freedom of its joint
+  reaction,         // element: body, index: force, torque of the joint on the body at its head
+  node,             // element: node, index: position 0-2, quaternion 3-6, velocity 7-9, angular
+                    // velocity 10-12, acceleration 13-15, angular acceleration 16-18
+  inverse_inertia,  // element: node, index: lower triangle of the 6 x 6 matrix, row by row
 };
 
-struct Energy {
-  double kinetic, strain, spring, gravity, work, dissipated;
+struct Signal {
+  Quantity quantity;
+  int32_t element, index;
+};
+
+// Whether a model has such a signal.
+bool exists(const Model& model, const Signal& signal);
+
+// A direction of change: of coordinates, speeds, inputs (null: none) and of time.
+struct Direction {
+  const double* q = nullptr;
+  const double* u = nullptr;
+  const double* input = nullptr;
+  double time = 0.0;
 };
 
 class Stepper {
@@ -54,19 +76,24 @@ class Stepper {
   virtual ~Stepper() = default;
 
   virtual void configure(const Options& options) = 0;
+  virtual const Options& options() const = 0;
+  // Another step length from now on, without forgetting the past.
+  virtual void set_step(double step) = 0;
   virtual void reset() = 0;
 
   // The state block: everything of the model that a later continuation depends on.
   virtual const double* state() const = 0;
-  virtual void restore(const double* state) = 0;
   virtual std::size_t state_size() const = 0;  // in doubles
-  virtual double time() const = 0;
+  virtual void restore(const double* state) = 0;
+  virtual double time() = 0;
   virtual void set_time(double time) = 0;
   virtual double* q() = 0;
   virtual double* u() = 0;
   // Tells that q, u or time were written from outside: what the integrator remembers of the
   // past is then void.
   virtual void state_written() = 0;
+  // Work, dissipated energy and energy error count from here.
+  virtual void open_account() = 0;
 
   // input(t) = input + input_rate (t - input_time), plus the model's load tables.
   virtual double* input() = 0;
@@ -76,17 +103,17 @@ class Stepper {
   // is moved from outside.
   virtual double* motion_next() = 0;
 
+  // Tells that inputs were changed: what is read next takes them into account.
+  virtual void inputs_written() = 0;
+  // Accelerations of the present state with the present inputs.
   virtual Status evaluate() = 0;
   virtual Status step(int64_t count) = 0;
 
-  // Of the present state, with the inputs as they were at the last evaluate(), if it was later
-  // than the last step.
-  virtual const double* udot() = 0;
-  virtual void node(int32_t index, NodeState& out) = 0;
-  virtual void reaction(int32_t body, double* wrench) = 0;
-  virtual void efforts(double* per_dof) = 0;
-  virtual Energy energy() = 0;
-  virtual void momentum(double* linear_angular) = 0;
+  virtual const double* udot() = 0;  // accelerations of all speeds
+  virtual Status read(const Signal* signals, std::size_t count, double* out) = 0;
+  // Exact derivatives of all signals along a direction: differentiate, then read.
+  virtual Status differentiate(const Direction& along) = 0;
+  virtual void read_derivative(const Signal* signals, std::size_t count, double* out) = 0;
   virtual void mass_matrix(double* row_major) = 0;
 
   virtual const char* instruction_set() const = 0;

@@ -29,7 +29,8 @@ from pliant.errors import ModelError, Problem
 from pliant.model import JointSlots, Model
 from pliant.part import suggest
 
-# Where a channel's number is found: a vector of the kernel and, for nodes and reactions, which.
+# Where the kernel has a channel's number: one of its quantities and, for nodes, efforts and
+# reactions, of which element.
 Source = tuple[str, int]
 
 
@@ -74,9 +75,9 @@ ENERGY_PARTS = (
     "strain",
     "spring",
     "gravity",
+    "total",
     "work",
     "dissipated",
-    "total",
     "error",
 )
 
@@ -154,20 +155,20 @@ def _joint_channels(joint: JointSlots, translations: int) -> Iterator[Channel]:
     charted = translations if with_quaternion else freedoms  # coordinates that are plain numbers
 
     def several(
-        part: str, start: int, count: int, source: str, units: tuple[str, str]
+        part: str, start: int, count: int, source: Source, units: tuple[str, str]
     ) -> Iterator[Channel]:
         for i in range(count):
             suffix = "" if freedoms == 1 else f"[{i + 1}]"
             unit = units[0] if i < translations else units[1]
-            yield Channel(f"{base}.{part}{suffix}", unit, (source, 0), start + i)
+            yield Channel(f"{base}.{part}{suffix}", unit, source, start + i)
 
-    yield from several("q", joint.q.start, charted, "q", ("m", "rad"))
+    yield from several("q", joint.q.start, charted, ("q", 0), ("m", "rad"))
     if with_quaternion:
         where = slice(joint.q.start + charted, joint.q.stop)
         yield from _vector(f"{base}.quat", where, "q", "1")
-    yield from several("qd", joint.u.start, freedoms, "u", ("m/s", "rad/s"))
-    yield from several("qdd", joint.u.start, freedoms, "udot", ("m/s2", "rad/s2"))
+    yield from several("qd", joint.u.start, freedoms, ("u", 0), ("m/s", "rad/s"))
+    yield from several("qdd", joint.u.start, freedoms, ("udot", 0), ("m/s2", "rad/s2"))
     effort = "f" if freedoms == translations == 1 else "tau"
-    yield from several(effort, joint.input.start, freedoms, "effort", ("N", "N m"))
+    yield from several(effort, 0, freedoms, ("effort", joint.body), ("N", "N m"))
     yield from _vector(f"{base}.reaction.f", slice(0, 3), "reaction", "N", joint.body)
     yield from _vector(f"{base}.reaction.t", slice(3, 6), "reaction", "N m", joint.body)

@@ -79,7 +79,7 @@ class JointHandle:
         motion it is a result: the effort that the motion takes.
         """
         self._simulation.evaluate()
-        return _one_or_many(self._simulation.kernel.effort()[self._slots.input])
+        return _one_or_many(self._simulation.kernel.effort(self._slots.body))
 
     @effort.setter
     def effort(self, signal: Signal) -> None:

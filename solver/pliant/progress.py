@@ -73,6 +73,6 @@ class Progress:
         factor = self._elapsed / wall if wall > 0 else 0.0
         energy = self._sim.energy
         self._largest = max(self._largest, energy.kinetic + energy.strain + energy.spring)
-        error = abs(self._sim.error_of(energy))
+        error = abs(energy.error)
         relative = error / self._largest if self._largest > 0 else error
         return f"t = {self._sim.time:.3f} s, {factor:.3g} x real time, energy error {relative:.1e}"

@@ -7,16 +7,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import astuple
 from pathlib import Path
 
 import numpy as np
 
+from pliant._kernel import QUANTITIES
 from pliant.channels import Channel, all_channels, choose, default_channels
 from pliant.errors import ModelError, SolverError
 from pliant.model import Model
 from pliant.progress import Progress
-from pliant.reduced import Array
 from pliant.results import Result
 from pliant.simulation import Simulation, whole_steps
 from pliant.system import System
@@ -116,17 +115,8 @@ class Recorder:
             channels = choose(all_channels(sim.model), patterns)
         self._sim = sim
         self._channels = channels
-        self._sources = list(dict.fromkeys(channel.source for channel in channels))
-        # The kernel reads energies and momenta off a fresh pass over the bodies, which undoes the
-        # evaluation that the others need: all_channels has them last, and so do the sources.
-        # They are read one after the other into one long vector; a row is picked from it.
-        first, offset = {}, 0
-        for source in self._sources:
-            first[source] = offset
-            offset += len(self._read(source))
-        self._picked = np.array([first[c.source] + c.index for c in channels], dtype=np.intp)
-        kinds = {kind for kind, _ in self._sources}
-        self._needs_evaluation = bool(kinds & {"udot", "effort", "reaction", "node"})
+        rows_of = [(QUANTITIES.index(c.source[0]), c.source[1], c.index) for c in channels]
+        self._signals = sim.kernel.signals(np.array(rows_of, np.int32).reshape(-1, 3))
         self._time = np.zeros(max(rows, 1))
         self._data = np.zeros((max(rows, 1), len(channels)))
         self._count = 0
@@ -136,11 +126,7 @@ class Recorder:
         if self._count == len(self._time):
             self._time = np.concatenate([self._time, np.zeros_like(self._time)])
             self._data = np.concatenate([self._data, np.zeros_like(self._data)])
-        if self._needs_evaluation:
-            self._sim.evaluate()
-        if self._sources:
-            long = np.concatenate([self._read(source) for source in self._sources])
-            self._data[self._count] = long[self._picked]
+        self._sim.read(self._signals, self._data[self._count])
         self._time[self._count] = self._sim.time
         self._count += 1
 
@@ -164,22 +150,3 @@ class Recorder:
         }
         time, data = self._time[: self._count].copy(), self._data[: self._count].copy()
         return Result(model.name, time, data, self._channels, info)
-
-    def _read(self, source: tuple[str, int]) -> Array:
-        kind, which = source
-        sim, kernel = self._sim, self._sim.kernel
-        if kind == "node":
-            return kernel.node(which)
-        if kind == "reaction":
-            return kernel.reaction(which)
-        if kind == "energy":
-            energy = sim.energy
-            return np.array([*astuple(energy), energy.total, sim.error_of(energy)])
-        vectors: dict[str, Callable[[], Array]] = {
-            "q": lambda: kernel.q,
-            "u": lambda: kernel.u,
-            "udot": lambda: kernel.udot,
-            "effort": kernel.effort,
-            "momentum": kernel.momentum,
-        }
-        return vectors[kind]()

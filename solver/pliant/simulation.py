@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant._kernel import Kernel, Status
+from pliant._kernel import Kernel, Signals, Status
 from pliant.compile import compile_model
 from pliant.errors import ModelError, Problem, SolverError
 from pliant.handles import BodyHandle, JointHandle, NodeHandle, WheelHandle
@@ -42,12 +42,10 @@ class Energy:
     strain: float  # of the modes
     spring: float  # of joint springs and stops
     gravity: float  # potential, zero at the world origin
+    total: float  # of those four
     work: float  # done by inputs, loads and prescribed motion since the start
     dissipated: float  # by damping and friction since the start
-
-    @property
-    def total(self) -> float:
-        return self.kinetic + self.strain + self.spring + self.gravity
+    error: float  # energy that appeared since the start without work: the integrator's error
 
 
 class Momentum(NamedTuple):
@@ -65,7 +63,6 @@ class SavedState:
     step_size: float
     kernel: bytes
     inputs: InputState
-    energy_start: float
 
 
 class Simulation:
@@ -148,26 +145,23 @@ class Simulation:
                 raise ModelError.at(what, "it has entries that are not finite; give numbers")
             view[:] = values
         self.kernel.state_written()
-        self._start_account()
+        self.kernel.open_account()
 
     def evaluate(self) -> Array:
         """Accelerations of all speeds for the present state and inputs."""
-        status = self.kernel.evaluate()
-        if status.code:
-            raise self._failure(status)
+        self._checked(self.kernel.evaluate())
         return self.kernel.udot
+
+    def read(self, signals: Signals, out: Array) -> None:
+        """Fills ``out`` with signals of the present state and inputs; see ``kernel.signals``."""
+        self._checked(self.kernel.read(signals, out))
 
     def reset(self) -> None:
         """Back to the start of the model; inputs set from outside are taken away."""
         self.inputs = Inputs(self.kernel)
         self.kernel.reset()
         self._motions.start()
-        self._start_account()
-
-    def _start_account(self) -> None:
-        """The energy error counts from here."""
-        energy = self.energy
-        self._energy_start = energy.total - energy.work + energy.dissipated
+        self.kernel.open_account()
 
     def save_state(self) -> SavedState:
         """The present state and inputs, to go back to later; what follows is then the same
@@ -181,7 +175,6 @@ class Simulation:
             self.step_size,
             self.kernel.state(),
             self.inputs.save(),
-            self._energy_start,
         )
 
     def restore_state(self, saved: SavedState) -> None:
@@ -195,7 +188,6 @@ class Simulation:
             )
         self.kernel.set_state(saved.kernel)
         self.inputs.restore(saved.inputs)
-        self._energy_start = saved.energy_start
 
     # -------------------------------------------------------------------------------- advancing
 
@@ -250,11 +242,7 @@ class Simulation:
     @property
     def energy_error(self) -> float:
         """Energy in J that appeared since the start without work: the integrator's error."""
-        return self.error_of(self.energy)
-
-    def error_of(self, energy: Energy) -> float:
-        """The energy error, for energies already at hand."""
-        return energy.total - energy.work + energy.dissipated - self._energy_start
+        return self.energy.error
 
     @property
     def momentum(self) -> Momentum:

@@ -6,7 +6,7 @@
 namespace pliant::PLIANT_ISA {
 
 struct Motion {
-  double position, rate, acceleration;
+  double position, rate, acceleration, jerk;
 };
 
 // The quintic through position, rate and acceleration at both ends of [0, h], at time s.
@@ -22,7 +22,8 @@ inline Motion quintic(const Motion& a, const Motion& b, double h, double s) {
   const double c5 = 6.0 * dp - 3.0 * dr + 0.5 * da;
   return {c0 + x * (c1 + x * (c2 + x * (c3 + x * (c4 + x * c5)))),
           (c1 + x * (2.0 * c2 + x * (3.0 * c3 + x * (4.0 * c4 + x * 5.0 * c5)))) / h,
-          (2.0 * c2 + x * (6.0 * c3 + x * (12.0 * c4 + x * 20.0 * c5))) / (h * h)};
+          (2.0 * c2 + x * (6.0 * c3 + x * (12.0 * c4 + x * 20.0 * c5))) / (h * h),
+          (6.0 * c3 + x * (24.0 * c4 + x * 60.0 * c5)) / (h * h * h)};
 }
 
 // First row of a table whose time is beyond t: in (0, rows) when t is inside the table.
@@ -45,23 +46,29 @@ inline Motion motion_at_time(const Model& m, int32_t table, double t) {
   const Table& motion = m.motions[table];
   const MotionRow* rows = &m.motion_rows[motion.row0];
   const int32_t after = row_after(rows, motion.rows, t);
-  if (after == 0) return {rows[0].c[0], 0.0, 0.0};
+  if (after == 0) return {rows[0].c[0], 0.0, 0.0, 0.0};
   const double* c = rows[after - 1].c;
   const double s = t - rows[after - 1].time;
   return {c[0] + s * (c[1] + s * (c[2] + s * (c[3] + s * (c[4] + s * c[5])))),
           c[1] + s * (2.0 * c[2] + s * (3.0 * c[3] + s * (4.0 * c[4] + s * 5.0 * c[5]))),
-          2.0 * c[2] + s * (6.0 * c[3] + s * (12.0 * c[4] + s * 20.0 * c[5]))};
+          2.0 * c[2] + s * (6.0 * c[3] + s * (12.0 * c[4] + s * 20.0 * c[5])),
+          6.0 * c[3] + s * (24.0 * c[4] + s * 60.0 * c[5])};
 }
 
+struct LoadValue {
+  double value, slope;
+};
+
 // Before its first and after its last row a load keeps the outer value.
-inline double load_at_time(const Model& m, const LoadTable& c, double t) {
+inline LoadValue load_at_time(const Model& m, const LoadTable& c, double t) {
   const LoadRow* rows = &m.load_rows[c.row0];
   const int32_t after = row_after(rows, c.rows, t);
-  if (after == 0) return rows[0].value;
+  if (after == 0) return {rows[0].value, 0.0};
   const LoadRow& a = rows[after - 1];
-  if (c.hold || after == c.rows) return a.value;
+  if (c.hold || after == c.rows) return {a.value, 0.0};
   const LoadRow& b = rows[after];
-  return a.value + (b.value - a.value) * (t - a.time) / (b.time - a.time);
+  const double slope = (b.value - a.value) / (b.time - a.time);
+  return {a.value + slope * (t - a.time), slope};
 }
 
 }  // namespace pliant::PLIANT_ISA

@@ -1,0 +1,216 @@
+// A model at one time: its state block, the inputs that act on it, and the accelerations.
+#pragma once
+
+#include <algorithm>
+
+#include "dense.h"
+#include "observe.h"
+#include "time_functions.h"
+
+namespace pliant::PLIANT_ISA {
+
+// Speeds and accelerations beyond these are a run that has blown up, not mechanics.
+constexpr double kLargestSpeed = 1e8;
+constexpr double kLargestAcceleration = 1e14;
+
+// The state block, one run of doubles: everything of the model a continuation depends on.
+class State {
+ public:
+  explicit State(const Model& m)
+      : q_size_(m.q_size),
+        u_size_(m.u_size),
+        block_(kHeader + m.q_size + 2 * m.u_size + 3 * m.live_count) {}
+
+  // Time is base + steps * step: it does not gather rounding errors.
+  double& time_base() { return block_[0]; }
+  double& steps() { return block_[1]; }
+  // Whether a_previous belongs to this state (leapfrog).
+  double& previous_valid() { return block_[2]; }
+  // Account of energy since it was opened.
+  double& work() { return block_[3]; }
+  double& dissipated() { return block_[4]; }
+  double& energy_start() { return block_[5]; }
+
+  double* q() { return block_.data() + kHeader; }
+  double* u() { return q() + q_size_; }
+  double* previous() { return u() + u_size_; }
+  double* motion_start() { return previous() + u_size_; }  // of motions moved from outside
+
+  Buffer<double>& block() { return block_; }
+  const Buffer<double>& block() const { return block_; }
+
+ private:
+  static constexpr int32_t kHeader = 6;
+  int32_t q_size_, u_size_;
+  Buffer<double> block_;
+};
+
+class Dynamics {
+ public:
+  explicit Dynamics(const Model& model)
+      : m(model),
+        d(m),
+        state(m),
+        input(m.input_size),
+        input_rate(m.input_size),
+        motion_next(3 * m.live_count) {}
+
+  const Model& m;
+  Data<double> d;
+  State state;
+  Options options;
+  Buffer<double> input, input_rate, motion_next;
+  double input_time = 0.0;
+
+  std::size_t bytes() const {
+    return sizeof(*this) - sizeof(d) + d.bytes() + state.block().bytes() + input.bytes() +
+           input_rate.bytes() + motion_next.bytes() + matrix_.bytes() + rhs_.bytes();
+  }
+
+  double time() { return state.time_base() + state.steps() * options.step; }
+
+  Status check_inputs() const {
+    for (std::size_t i = 0; i < input.size(); ++i) {
+      // One test for both: x - x is zero for finite numbers only.
+      if (!(input[i] - input[i] + (input_rate[i] - input_rate[i]) == 0.0)) {
+        return {Code::bad_input, static_cast<int32_t>(i), input[i], 0};
+      }
+    }
+    return {};
+  }
+
+  // Nodes with a load, from outside or by a table, are few: the others are not visited.
+  void find_loaded_nodes() {
+    d.loaded_count = 0;
+    const auto count = static_cast<int32_t>(m.nodes.size());
+    for (int32_t k = 0; k < count; ++k) {
+      const int32_t at = m.node_input0 + 6 * k;
+      bool any = m.nodes[k].has_table;
+      for (int32_t i = at; i < at + 6; ++i) any = any || input[i] != 0.0 || input_rate[i] != 0.0;
+      if (any) d.loaded[d.loaded_count++] = k;
+    }
+  }
+
+  // Puts a moment of the motion into Data: inputs at the time t, coordinates, speeds, and the
+  // prescribed freedoms, `since` after the start of the step.
+  void set_moment(double t, double since, const double* q, const double* u) {
+    const double elapsed = t - input_time;
+    for (std::size_t i = 0; i < input.size(); ++i) d.input[i] = input[i] + input_rate[i] * elapsed;
+    for (const LoadTable& table : m.loads) {
+      d.input[table.input] += load_at_time(m, table, t).value;
+    }
+    if (q != d.q.data()) std::copy(q, q + m.q_size, d.q.begin());
+    if (u != d.u.data()) std::copy(u, u + m.u_size, d.u.begin());
+    drive(t, since, d.q.data(), d.u.data());
+  }
+
+  // Moves the prescribed freedoms to where they are at the time t.
+  void drive(double t, double since, double* q, double* u) {
+    for (std::size_t i = 0; i < m.driven.size(); ++i) {
+      const Motion x = motion(static_cast<int32_t>(i), t, since);
+      q[m.driven_q[i]] = x.position;
+      u[m.driven[i]] = x.rate;
+      d.dof[m.driven_dof[i]].acceleration = x.acceleration;
+    }
+  }
+
+  Motion motion(int32_t driven, double t, double since) {
+    const int32_t table = m.dofs[m.driven_dof[driven]].drive;
+    if (table >= 0) return motion_at_time(m, table, t);
+    const int32_t live = m.driven_live[driven];
+    const double* a = state.motion_start() + 3 * live;
+    const double* b = motion_next.data() + 3 * live;
+    return quintic({a[0], a[1], a[2], 0.0}, {b[0], b[1], b[2], 0.0}, options.step, since);
+  }
+
+  // The outside motions' end of this step is the start of the next.
+  void keep_motion_start() {
+    std::copy(motion_next.begin(), motion_next.end(), state.motion_start());
+  }
+
+  // Accelerations of the moment in Data, from the body terms that prepare() left there.
+  Status solve() {
+    const bool by_recursion = options.algorithm == Algorithm::order_n;
+    Status status = by_recursion ? order_n(m, d) : dense(m, d, matrix_.data(), rhs_.data());
+    if (status.code != Code::ok) return status;
+    for (int32_t i = 0; i < m.u_size; ++i) {
+      if (!(std::fabs(d.udot[i]) <= kLargestAcceleration)) {
+        return {Code::diverged, i, d.udot[i], 0};
+      }
+    }
+    return status;
+  }
+
+  Status accelerations() {
+    prepare(m, d);
+    return solve();
+  }
+
+  // Accelerations of bodies and forces of joints come with the recursion; after `dense` they are
+  // found by it, without touching the accelerations that dense found (still in rhs_).
+  void find_joint_forces() {
+    if (options.algorithm == Algorithm::order_n) return;
+    prepare(m, d);
+    order_n(m, d);
+    std::copy(rhs_.begin(), rhs_.end(), d.udot.begin());
+  }
+
+  void mass_matrix(double* row_major) {
+    reserve_matrix();
+    assemble(m, d, row_major, rhs_.data());
+    const auto n = static_cast<std::size_t>(m.u_size);
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t j = i + 1; j < n; ++j) row_major[i * n + j] = row_major[j * n + i];
+    }
+  }
+
+  void reserve_matrix() {
+    if (rhs_.size() != 0) return;
+    rhs_ = Buffer<double>(m.u_size);
+    matrix_ =
+        Buffer<double>(static_cast<std::size_t>(m.u_size) * static_cast<std::size_t>(m.u_size));
+  }
+
+  // out = from (+) h rate, quaternions by the exponential map.
+  void drift(double* out, const double* from, const double* rate, double h) const {
+    for (const LinearRun& run : m.linear_runs) {
+      for (int32_t k = 0; k < run.count; ++k) {
+        out[run.q0 + k] = from[run.q0 + k] + h * rate[run.u0 + k];
+      }
+    }
+    for (const QuaternionRun& run : m.quaternion_runs) {
+      const double* w = rate + run.u0;
+      if (out != from) std::copy(from + run.q0, from + run.q0 + 4, out + run.q0);
+      turn(out + run.q0, h * w[0], h * w[1], h * w[2]);
+    }
+  }
+
+  // out = u + h udot, refused when a speed leaves the world of mechanics.
+  Status kick(double* out, double h) {
+    const double* u = state.u();
+    for (int32_t i = 0; i < m.u_size; ++i) {
+      const double x = u[i] + h * d.udot[i];
+      if (!(std::fabs(x) <= kLargestSpeed)) return {Code::diverged, i, x, 0};
+      out[i] = x;
+    }
+    return {};
+  }
+
+  // Work of inputs and prescribed motions and the energy lost, per second, at the moment in Data
+  // after its accelerations were found; zero when nobody keeps the account.
+  Power audit() {
+    if (!options.audit) return {0.0, 0.0};
+    if (m.driven.size() > 0) find_joint_forces();
+    return power(m, d);
+  }
+
+  void account(const Power& rates, double dt) {
+    state.work() += rates.work * dt;
+    state.dissipated() += rates.loss * dt;
+  }
+
+ private:
+  Buffer<double> matrix_, rhs_;  // dense only
+};
+
+}  // namespace pliant::PLIANT_ISA
