@@ -53,7 +53,7 @@ install: $(INSTALLED)
 # ------------------------------------------------------------------------------------- targets
 
 demo: install
-	$(BIN)/python integration_demos/station_arm.py
+	$(BIN)/pliant demo --output-dir build
 
 test: install $(VENV)/.extra-test
 	$(BIN)/python -m pytest -n $(JOBS) -q

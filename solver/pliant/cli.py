@@ -1,4 +1,4 @@
-"""The command ``pliant``: check, modes, run.
+"""The command ``pliant``: check, modes, run, demo.
 
 Errors are printed as ``arm.yaml:7: joints.elbow.axis: ...``, all of them, and end the command with
 exit code 1.
@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Annotated, ParamSpec
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from pliant.errors import PliantError
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from pliant.modes import AssembledModes
     from pliant.results import Result
 
@@ -29,19 +30,19 @@ _P = ParamSpec("_P")
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
-    rich_markup_mode="rich",
+    rich_markup_mode=None,  # plain help: rich's breaks lines in the middle of sentences
     pretty_exceptions_show_locals=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="""Flexible multibody dynamics.
 
-A mechanism is described in a model file (YAML). A first session:
+    A mechanism is described in a model file (YAML). A first session:
 
-    [bold]pliant check arm.yaml[/bold]                        is it what I meant?
-
-    [bold]pliant modes arm.yaml[/bold]                        how does it vibrate?
-
-    [bold]pliant run arm.yaml -d 10 --plot arm.png[/bold]     let it move and look
-""",
+    \b
+    pliant demo                                 see it work
+    pliant check arm.yaml                       is it what I meant?
+    pliant modes arm.yaml                       how does it vibrate?
+    pliant run arm.yaml -d 10 --plot arm.png    let it move and look
+    """,
 )
 
 
@@ -59,7 +60,9 @@ class Algorithm(str, Enum):
 ModelFile = Annotated[
     Path, typer.Argument(metavar="MODEL", help="Model file, such as arm.yaml.", show_default=False)
 ]
-Step = Annotated[float, typer.Option("--step", "-s", help="Internal step in seconds.")]
+Step = Annotated[
+    float, typer.Option("--step", "-s", metavar="SECONDS", help="Internal step in seconds.")
+]
 
 
 def _reported(command: Callable[_P, None]) -> Callable[_P, None]:
@@ -108,10 +111,11 @@ def check(model_file: ModelFile, step: Step = 1e-3) -> None:
 
     console = _console()
     report = ModelReport(model_file, step)
-    console.print(report.tree())
+    console.print(report.tree(), soft_wrap=True)
     console.print()
     for line in report.summary():
-        console.print(line)
+        console.print(line, soft_wrap=True)
+    console.print()
     console.print(report.freedoms())
     warnings = report.warnings()
     for warning in warnings:
@@ -125,10 +129,13 @@ def check(model_file: ModelFile, step: Step = 1e-3) -> None:
 def modes(
     model_file: ModelFile,
     count: Annotated[
-        int, typer.Option("--count", "-n", min=1, help="Modes shown of the assembled model.")
+        int,
+        typer.Option(
+            "--count", "-n", metavar="N", min=1, help="Modes shown of the assembled model."
+        ),
     ] = 12,
 ) -> None:
-    """Frequencies of every flexible body and of the assembled model at its start.
+    """Shows the frequencies of the bodies and of the assembled model.
 
     A body is shown held at its head (clamped) and with nothing holding it (free-free). The model
     is shown with its joints locked and with its joints free, at rest in its start position, with
@@ -137,12 +144,13 @@ def modes(
     Example:  pliant modes arm.yaml -n 20
     """
     from pliant.modes import assembled_modes, body_modes
+    from pliant.report import plain_table
     from pliant.simulation import as_model
 
     console = _console()
     model = as_model(model_file)
     bodies = body_modes(model)
-    table = Table(title="bodies alone, Hz", title_justify="left", title_style="bold")
+    table = plain_table("bodies alone, Hz")
     for heading in ("body", "mode"):
         table.add_column(heading)
     for heading in ("clamped", "free-free"):
@@ -158,27 +166,25 @@ def modes(
 
 
 def _assembled_table(assembled: AssembledModes, title: str, count: int) -> Table:
+    from pliant.report import plain_table
+
     left = len(assembled.modes) - count
     footer = f"{assembled.rigid} rigid freedoms"
     if left > 0:
         footer += f"; {left} more modes up to {assembled.frequencies[-1]:.4g} Hz"
-    table = Table(
-        title=title,
-        title_justify="left",
-        title_style="bold",
-        caption=footer,
-        caption_justify="left",
-    )
+    table = plain_table(title)
+    table.caption, table.caption_justify = footer, "left"
     table.add_column("mode")
     table.add_column("Hz", justify="right")
-    table.add_column("damping", justify="right")
+    table.add_column("damping, %", justify="right")
     table.add_column("potential energy in")
     for i, mode in enumerate(assembled.modes[:count], start=1):
-        where = ", ".join(f"{name} {part:.0%}" for name, part in list(mode.shares.items())[:3])
+        shares = [(name, part) for name, part in mode.shares.items() if abs(part) >= 0.005]
+        where = ", ".join(f"{name} {part:.0%}" for name, part in shares[:3])
         frequency = f"{mode.frequency:.4g}"
         if mode.frequency < 0.0:
             frequency = "[red]unstable[/red]"
-        table.add_row(str(i), frequency, f"{mode.damping:.2%}", where)
+        table.add_row(str(i), frequency, f"{100 * mode.damping:.2g}", where)
     return table
 
 
@@ -187,7 +193,8 @@ def _assembled_table(assembled: AssembledModes, title: str, count: int) -> Table
 def run(
     model_file: ModelFile,
     duration: Annotated[
-        float, typer.Option("--duration", "-d", help="Simulated time in seconds.")
+        float,
+        typer.Option("--duration", "-d", metavar="SECONDS", help="Simulated time in seconds."),
     ] = 10.0,
     step: Step = 1e-3,
     integrator: Annotated[
@@ -199,23 +206,29 @@ def run(
     ] = Algorithm.order_n,
     output: Annotated[
         list[Path] | None,
-        typer.Option("--output", "-o", help="Write the result: x.h5 or x.csv. Can be repeated."),
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write the result: x.h5 or x.csv; repeatable."
+        ),
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option("--plot", "-p", help="Draw the result into x.png (pdf, svg).")
+        Path | None,
+        typer.Option("--plot", "-p", metavar="FILE", help="Draw the result: x.png, .pdf or .svg."),
     ] = None,
     record: Annotated[
         list[str] | None,
         typer.Option(
             "--record",
             "-r",
-            help="Channels to record, such as 'joint.*.q', 'node.hand.pad' or 'energy'. "
-            "Can be repeated; all but reactions and node accelerations without it.",
+            metavar="CHANNELS",
+            help="What to record, such as 'joint.*.q', 'node.hand.pad' or 'energy'; repeatable. "
+            "Without it all but reactions and node accelerations.",
         ),
     ] = None,
     every: Annotated[
         int | None,
-        typer.Option(min=1, help="Record every n-th step; otherwise at most 2000 rows in all."),
+        typer.Option(
+            metavar="N", min=1, help="Record every N-th step; otherwise at most 2000 rows in all."
+        ),
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
 ) -> None:
@@ -225,11 +238,10 @@ def run(
     loads and dissipated energy are accounted for, so that the error is the integrator's own. A run
     that fails says when and where, and still writes what it recorded.
 
+    \b
     Examples:
-
-        pliant run arm.yaml -d 30 -o arm.h5 --plot arm.png
-
-        pliant run arm.yaml -r 'node.hand.*.r' -r energy --every 10 -o arm.csv
+      pliant run arm.yaml -d 30 -o arm.h5 --plot arm.png
+      pliant run arm.yaml -r 'node.hand.*.r' -r energy --every 10 -o arm.csv
     """
     from pliant.run import RunError, simulate
 
@@ -264,11 +276,39 @@ def run(
         raise failure
 
 
+@app.command()
+@_reported
+def demo(
+    name: Annotated[
+        str, typer.Argument(metavar="[NAME]", help="Which one.", show_default=True)
+    ] = "station_arm",
+    output_dir: Annotated[
+        Path,
+        typer.Option("--output-dir", "-o", metavar="FOLDER", help="Where its pictures are put."),
+    ] = Path("build"),
+    listed: Annotated[bool, typer.Option("--list", "-l", help="Only say what there is.")] = False,
+) -> None:
+    """Runs a demo that comes with pliant and leaves a picture to look at.
+
+    Example:  pliant demo station_arm --output-dir build
+    """
+    from pliant import demos
+
+    if listed:
+        for known, what in demos.DEMOS.items():
+            print(f"{known:14s} {what}")
+        return
+    for path in demos.run(name, output_dir):
+        print(f"wrote {path}")
+
+
 def _run_summary(result: Result, elapsed: float) -> str:
     span = float(result.time[-1] - result.time[0]) if len(result) else 0.0
     text = f"{result.name}: {span:g} s in {elapsed:.2f} s, {len(result)} rows"
     if "energy.error" in result and "energy.kinetic" in result:
         text += f", energy error {result.energy_error:.1e}"
+        if span > 0.0 and not result["energy.kinetic"].any():
+            text += "\nnothing moved: the model has no speed, load, gravity or stretched spring"
     return text
 
 

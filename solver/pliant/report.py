@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.tree import Tree
 
@@ -28,15 +29,29 @@ class ModelReport:
     def __init__(self, system: System | Model | str | Path, step: float = 1e-3) -> None:
         self.sim = Simulation(system, step)
         self.model = self.sim.model
+        self._omega = highest_frequency(self.model)
+        self._stable = _STABLE[self.sim.integrator]
 
     def tree(self) -> Tree:
-        """Bodies under the joints that carry them, from the ground outward."""
+        """Bodies under the joints that carry them, from the ground outward.
+
+        A body that is alone on its parent stands below it without indentation, so that a long
+        chain stays on the page.
+        """
+        bodies = self.model.mechanism.bodies
+        children: dict[int, list[int]] = {}
+        for i, body in enumerate(bodies):
+            children.setdefault(body.parent, []).append(i)
         root = Tree(f"[bold]{self.model.name}[/bold] (ground)", guide_style="dim")
-        branches: list[Tree] = []
-        for body in self.model.mechanism.bodies:
-            at = root if body.parent < 0 else branches[body.parent]
-            node = "" if body.parent < 0 else f"[dim]{body.parent_node}:[/dim] "
-            branches.append(at.add(f"{node}{_joint_text(body.joint)} → {_body_text(body)}"))
+        pending = [(root, i) for i in reversed(children.get(-1, []))]
+        while pending:
+            at, i = pending.pop()
+            lines = [_line(bodies[i])]
+            while len(children.get(i, ())) == 1:
+                (i,) = children[i]
+                lines.append(f"[dim]↳[/dim] {_line(bodies[i])}")
+            branch = at.add("\n".join(lines))
+            pending += [(branch, child) for child in reversed(children.get(i, []))]
         return root
 
     def summary(self) -> Iterator[str]:
@@ -44,14 +59,21 @@ class ModelReport:
         mass, centre = self.mass_and_centre()
         x, y, z = centre
         yield f"mass {mass:.6g} kg, centre of mass at start [{x:.6g}, {y:.6g}, {z:.6g}] m"
-        joints = sum(j.u.stop - j.u.start for j in model.joints)
-        modes = sum(b.eta.stop - b.eta.start for b in model.bodies)
         roots = sum(body.parent < 0 for body in model.mechanism.bodies)
-        groups = "" if roots == 1 else f", {roots} groups"
-        yield (
-            f"{len(model.bodies)} bodies{groups}, {joints} joint freedoms + {modes} modes + "
-            f"{len(model.wheels)} wheels = {len(self.sim.u)}"
-        )
+        groups = "" if roots == 1 else f" in {roots} groups"
+        counts = {
+            "of joints": sum(j.u.stop - j.u.start for j in model.joints),
+            "modes": sum(b.eta.stop - b.eta.start for b in model.bodies),
+            "wheels": len(model.wheels),
+        }
+        parts = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+        yield f"{len(model.bodies)} bodies{groups}, {len(self.sim.u)} freedoms ({parts or 'none'})"
+        if self._omega > 0.0:
+            yield (
+                f"highest frequency {self._omega / (2 * np.pi):.4g} Hz: steps up to "
+                f"{_ACCURATE / self._omega:.2g} s follow it, "
+                f"{self._stable / self._omega:.2g} s is the limit"
+            )
 
     def mass_and_centre(self) -> tuple[float, Array]:
         """Of the whole model at its start, world axes."""
@@ -66,29 +88,33 @@ class ModelReport:
         return total, moment / total
 
     def freedoms(self) -> Table:
-        table = Table()
-        for heading in ("joint", "type", "freedoms", "start", "speed", "spring", "motion"):
-            table.add_column(heading)
+        """A row for every joint that moves; columns that would be empty are left out."""
+        columns: dict[str, list[str]] = {"joint": [], "type": [], "start": []}
+        extra: dict[str, list[str]] = {"speed": [], "spring": [], "motion": []}
         for slots in self.model.joints:
             joint = self.model.mechanism.bodies[slots.body].joint
-            table.add_row(
-                joint.name,
-                joint.type,
-                str(slots.u.stop - slots.u.start),
-                _numbers(joint.start),
-                _numbers(joint.speed) if np.any(joint.speed) else "",
-                _numbers(joint.stiffness) if np.any(joint.stiffness) else "",
-                "prescribed" if joint.prescribed else "",
-            )
+            if joint.dof_count == 0:
+                continue
+            columns["joint"].append(joint.name)
+            columns["type"].append(joint.type)
+            columns["start"].append(_numbers(joint.start))
+            extra["speed"].append(_numbers(joint.speed) if np.any(joint.speed) else "")
+            extra["spring"].append(_numbers(joint.stiffness) if np.any(joint.stiffness) else "")
+            extra["motion"].append("prescribed" if joint.prescribed else "")
+        columns |= {heading: cells for heading, cells in extra.items() if any(cells)}
+        table = plain_table("joints that move, m and rad")
+        for heading in columns:
+            table.add_column(heading, overflow="fold")
+        for row in zip(*columns.values(), strict=True):
+            table.add_row(*row)
         return table
 
     def warnings(self) -> list[str]:
         return [*self._fast(), *self._light(), *self._lined_up()]
 
     def _fast(self) -> Iterator[str]:
-        omega, step = highest_frequency(self.model), self.sim.step_size
+        omega, step, limit = self._omega, self.sim.step_size, self._stable
         product = step * omega
-        limit = _STABLE[self.sim.integrator]
         what = f"the highest frequency is {omega / (2 * np.pi):.4g} Hz ({omega:.4g} rad/s)"
         if product >= limit:
             yield (
@@ -131,6 +157,16 @@ def _axes_spread(joint: TreeJoint) -> float:
         x = np.array([[0, -axis[2], axis[1]], [axis[2], 0, -axis[0]], [-axis[1], axis[0], 0]])
         turned = turned @ (np.eye(3) + np.sin(angle) * x + (1 - np.cos(angle)) * x @ x)
     return float(np.linalg.svd(np.array(axes), compute_uv=False)[-1])
+
+
+def plain_table(title: str) -> Table:
+    """A table with a line under its headings and no other."""
+    return Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD)
+
+
+def _line(body: TreeBody) -> str:
+    node = "" if body.parent < 0 else f"[dim]{body.parent_node}:[/dim] "
+    return f"{node}{_joint_text(body.joint)} → {_body_text(body)}"
 
 
 def _joint_text(joint: TreeJoint) -> str:

@@ -52,11 +52,11 @@ def test_the_installed_command_answers():
     assert done.stdout == f"pliant {pl.__version__}\n"
 
 
-@pytest.mark.parametrize("command", [(), ("check",), ("modes",), ("run",)])
+@pytest.mark.parametrize("command", ["", "check", "modes", "run", "demo"])
 def test_help_teaches_by_example(command):
-    code, out, _ = call(*command, "--help")
+    code, out, _ = call(*command.split(), "--help")
     assert code == 0
-    assert "pliant run arm.yaml" in out or f"pliant {command[0]} arm.yaml" in out
+    assert f"pliant {command or 'run'} " in out.partition("Usage:")[2].partition("\n")[2]
 
 
 def test_importing_the_package_and_its_help_needs_no_matplotlib():
@@ -73,10 +73,43 @@ def test_check_draws_the_tree_and_sums_up(arm):
     lines = out.splitlines()
     assert lines[0] == "arm (ground)"
     assert lines[1].endswith("shoulder (revolute about y) → upper 4 kg")
-    assert lines[2].endswith("end: elbow (revolute about y) → boom 3 kg, 2 modes")
+    assert lines[2].endswith("↳ end: elbow (revolute about y) → boom 3 kg, 2 modes")
     assert "mass 7 kg" in out
-    assert "2 bodies, 2 joint freedoms + 2 modes + 0 wheels = 4" in out
+    assert "2 bodies, 4 freedoms (2 of joints, 2 modes)" in out
     assert "no warnings" in out
+
+
+def test_check_indents_only_where_the_tree_branches(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    body = "{mass: 1, inertia: [1, 1, 1]}"
+    hang = "{type: revolute, axis: z, parent: b%d, child: b%d}"
+    parents = [*range(19), 18]  # a chain of 20 bodies, and one more on the last but one
+    (tmp_path / "chain.yaml").write_text(
+        "pliant: 1\nname: chain\nbodies:\n"
+        + "".join(f"  b{i}: {body}\n" for i in range(21))
+        + "joints:\n  j0: {type: fixed, child: b0}\n"
+        + "".join(f"  j{i}: {hang % (p, i)}\n" for i, p in enumerate(parents, start=1))
+    )
+    lines = call("check", tmp_path / "chain.yaml")[1].splitlines()
+    assert lines[2] == "    ↳ head: j1 (revolute about z) → b1 1 kg"
+    assert lines[19] == "    ↳ head: j18 (revolute about z) → b18 1 kg"
+    assert lines[20] == "    ├── head: j19 (revolute about z) → b19 1 kg"
+    assert lines[21] == "    └── head: j20 (revolute about z) → b20 1 kg"
+
+
+def test_check_shows_no_empty_columns(arm, tmp_path):
+    assert "spring" not in call("check", arm)[1]
+    sprung = tmp_path / "sprung.yaml"
+    sprung.write_text(ARM.replace("start: 0.3", "start: 0.3, spring: {stiffness: 70}"))
+    assert "spring" in call("check", sprung)[1]
+
+
+def test_check_names_the_steps_that_follow_the_highest_frequency(arm):
+    from pliant.modes import highest_frequency
+
+    omega = highest_frequency(str(arm))
+    out = call("check", arm)[1]
+    assert f"steps up to {0.5 / omega:.2g} s follow it, {2.0 / omega:.2g} s is the limit" in out
 
 
 def test_check_gives_the_centre_of_mass_at_the_start(arm):
@@ -194,6 +227,13 @@ def test_a_run_that_fails_exits_with_1_and_still_writes(arm, tmp_path):
     assert len(Result.from_hdf5(tmp_path / "x.h5")) > 1
 
 
+def test_run_says_so_if_nothing_moves(arm, tmp_path):
+    still = tmp_path / "still.yaml"
+    still.write_text(ARM.replace("gravity: [0, 0, -9.81]", "gravity: [0, 0, 0]"))
+    assert "nothing moved" in call("run", still, "-d", "0.1", "-q")[1]
+    assert "nothing moved" not in call("run", arm, "-d", "0.1", "-q")[1]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -209,3 +249,22 @@ def test_bad_arguments_of_run_are_named_before_anything_runs(arm, arguments, mes
     code, _, err = call("run", arm, *arguments)
     assert code == 1
     assert message in err
+
+
+# --------------------------------------------------------------------------------------- demo
+
+
+def test_demos_are_listed():
+    code, out, _ = call("demo", "--list")
+    assert code == 0
+    assert "station_arm" in out
+
+
+def test_an_unknown_demo_or_a_folder_that_cannot_be_made_is_a_message(tmp_path):
+    code, _, err = call("demo", "station_am")
+    assert code == 1
+    assert "did you mean 'station_arm'?" in err
+    (tmp_path / "file").write_text("")
+    code, _, err = call("demo", "-o", tmp_path / "file" / "x")
+    assert code == 1
+    assert "the folder cannot be made" in err
