@@ -20,6 +20,18 @@ using Vector = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
 using VectorOut = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using VectorIn = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
+// A numpy array of its own.
+struct Owned {
+  explicit Owned(std::size_t size) : data(new double[size]()), size(size) {}
+  Vector array() { return Vector(data, {size}, nb::capsule(data, deleter)); }
+  nb::ndarray<nb::numpy, double, nb::ndim<2>> matrix(std::size_t rows, std::size_t columns) {
+    return {data, {rows, columns}, nb::capsule(data, deleter)};
+  }
+  static void deleter(void* p) noexcept { delete[] static_cast<double*>(p); }
+  double* data;
+  std::size_t size;
+};
+
 class Kernel {
  public:
   Kernel(nb::bytes blob, const std::string& instruction_set) {
@@ -38,26 +50,28 @@ class Kernel {
   pliant::Stepper& stepper() { return *stepper_; }
   const pliant::Stepper& stepper() const { return *stepper_; }
 
+  // The array that every call of accelerations() gives, filled anew.
+  nb::object answer(const double* values) {
+    const auto size = static_cast<std::size_t>(model_->u_size);
+    if (!answer_.is_valid()) {
+      Owned fresh(size);
+      answer_data_ = fresh.data;
+      answer_ = nb::cast(fresh.array());
+    }
+    std::memcpy(answer_data_, values, size * sizeof(double));
+    return answer_;
+  }
+
  private:
   std::shared_ptr<const pliant::Model> model_;
   std::unique_ptr<pliant::Stepper> stepper_;
+  nb::object answer_;
+  double* answer_data_ = nullptr;
 };
 
 Vector view(double* data, int32_t size) {
   return Vector(data, {static_cast<std::size_t>(size)}, nb::handle());
 }
-
-// A numpy array of its own.
-struct Owned {
-  explicit Owned(std::size_t size) : data(new double[size]()), size(size) {}
-  Vector array() { return Vector(data, {size}, nb::capsule(data, deleter)); }
-  nb::ndarray<nb::numpy, double, nb::ndim<2>> matrix(std::size_t rows, std::size_t columns) {
-    return {data, {rows, columns}, nb::capsule(data, deleter)};
-  }
-  static void deleter(void* p) noexcept { delete[] static_cast<double*>(p); }
-  double* data;
-  std::size_t size;
-};
 
 template <class Enum, std::size_t count>
 Enum choice(const char* what, const std::string& name, const char* const (&names)[count]) {
@@ -98,10 +112,9 @@ void configure(Kernel& k, double step, const std::string& integrator, const std:
 }
 
 // One evaluation for given positions, speeds and efforts (one for each joint speed; entries of
-// modes are ignored). The answer is a view that the next call overwrites.
-Vector accelerations(nb::handle_t<Kernel> self, const VectorIn& q, const VectorIn& u,
-                     const VectorIn& tau) {
-  Kernel& k = nb::cast<Kernel&>(self);
+// modes are ignored). The answer is one array, which the next call overwrites: making a new one
+// would cost as much as the evaluation of a small arm.
+nb::object accelerations(Kernel& k, const VectorIn& q, const VectorIn& u, const VectorIn& tau) {
   pliant::Stepper& s = k.stepper();
   const pliant::Model& m = k.model();
   check_size("q", q, m.q_size);
@@ -116,7 +129,7 @@ Vector accelerations(nb::handle_t<Kernel> self, const VectorIn& q, const VectorI
   s.state_written();
   const pliant::Status status = s.evaluate();
   if (status.code != pliant::Code::ok) throw_no_accelerations(status);
-  return Vector(const_cast<double*>(s.udot()), {static_cast<std::size_t>(m.u_size)}, self);
+  return k.answer(s.udot());
 }
 
 using SignalsIn = nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
