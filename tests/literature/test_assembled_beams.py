@@ -1,0 +1,135 @@
+"""Classical frequencies of beams as parts of a mechanism: held, hinged, free, put together.
+
+Source: Blevins, "Formulas for Natural Frequency and Mode Shape", Van Nostrand Reinhold 1979,
+table 8-1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pliant as pl
+
+L, MASS, EI = 2.5, 3.0, 7.0e3
+CLAMPED_FREE = [1.87510407, 4.69409113, 7.85475744, 10.99554073]
+FREE_FREE = [4.73004074, 7.85320462, 10.99560784]
+HINGED_FREE = [3.92660231, 7.06858275, 10.21017612]
+
+
+def omega(beta_L: list[float]) -> np.ndarray:
+    return np.array(beta_L) ** 2 * np.sqrt(EI / MASS) / L**2
+
+
+def beam(length: float, modes: dict[str, object]) -> pl.Body:
+    """It bends in the x-y plane only."""
+    return pl.Body(beam=pl.Beam(length=length, mass_per_length=MASS, EI=[None, EI], modes=modes))
+
+
+def frequencies(bodies: dict[str, pl.Body], joints: dict[str, pl.Joint]) -> np.ndarray:
+    system = pl.System(name="beam", bodies=bodies, joints=joints)
+    return 2 * np.pi * pl.assembled_modes(system).frequencies
+
+
+def test_a_beam_on_a_fixed_joint_has_the_clamped_frequencies():
+    found = frequencies(
+        {"beam": beam(L, {"bending": 4})}, {"root": pl.Joint(type="fixed", child="beam")}
+    )
+    # 20 cubic elements: (beta h)^4 / 1440
+    assert found == pytest.approx(omega(CLAMPED_FREE), rel=1e-4)
+
+
+def test_a_beam_on_a_revolute_joint_has_the_hinged_frequencies():
+    found = frequencies(
+        {"beam": beam(L, {"bending": 12})},
+        {"root": pl.Joint(type="revolute", axis="z", child="beam")},
+    )
+    # clamped modes have a moment at the hinge, which their sum cannot quite take away
+    assert np.all(found[:3] > omega(HINGED_FREE))
+    assert found[:3] == pytest.approx(omega(HINGED_FREE), rel=3e-4)
+
+
+def test_a_beam_on_a_free_joint_has_the_free_frequencies():
+    modes = pl.assembled_modes(
+        pl.System(
+            name="beam",
+            bodies={"beam": beam(L, {"bending": 16})},
+            joints={"root": pl.Joint(type="planar", axis="z", child="beam")},
+        )
+    )
+    found = 2 * np.pi * modes.frequencies
+    assert modes.rigid == 3
+    assert np.all(found[:3] > omega(FREE_FREE))
+    assert found[:3] == pytest.approx(omega(FREE_FREE), rel=5e-4)
+
+
+TIP_LOADS = ("force_y", "moment_z")  # what the next part can do to a tip in this plane
+
+
+def welded_cantilever(bending: int, static: tuple[str, ...]) -> np.ndarray:
+    """Frequencies of three beams in a row."""
+    names, parents = ["a", "b", "c"], ["ground", "a.tip", "b.tip"]
+    modes = {"bending": bending, "static": static}
+    return frequencies(
+        {name: beam(L / 3, modes) for name in names},
+        {
+            f"weld_{name}": pl.Joint(type="fixed", parent=parent, child=name)
+            for name, parent in zip(names, parents, strict=True)
+        },
+    )
+
+
+def test_three_welded_beams_are_one_cantilever():
+    found = welded_cantilever(6, TIP_LOADS)[:4]
+    # measured 2.8e-6 at the third frequency; the roots are given to 8 digits
+    assert np.all(found > omega(CLAMPED_FREE) * (1 - 1e-8))
+    assert found == pytest.approx(omega(CLAMPED_FREE), rel=4e-6)
+
+
+def test_static_modes_at_the_welds_make_the_modes_converge_fast():
+    # without them every shape is free of stress where the next beam pulls: order 1 in the number
+    # of modes; with them order 4 and better
+    counts = np.array([2, 4, 8])
+    slopes = []
+    for static in ((), TIP_LOADS):
+        errors = [welded_cantilever(n, static)[1] / omega(CLAMPED_FREE)[1] - 1 for n in counts]
+        slopes.append(-np.polyfit(np.log(counts), np.log(errors), 1)[0])
+    assert slopes[0] == pytest.approx(1.0, abs=0.15)
+    assert slopes[1] > 3.5
+
+
+def test_two_beams_back_to_back_are_one_free_beam():
+    half = beam(L / 2, {"bending": 8, "static": TIP_LOADS})
+    found = frequencies(
+        {"right": half, "left": half},
+        {
+            "middle": pl.Joint(type="planar", axis="z", child="right"),
+            "weld": pl.Joint(
+                type="fixed",
+                parent="right",
+                child="left",
+                rotation={"axis": "z", "degrees": 180},
+            ),
+        },
+    )[:3]
+    # 2.5e-5 at the third frequency; two modes less make it 9e-5
+    assert np.all(found > omega(FREE_FREE) * (1 - 1e-8))
+    assert found == pytest.approx(omega(FREE_FREE), rel=3e-5)
+
+
+def test_a_plucked_cantilever_swings_with_the_classical_frequency():
+    system = pl.System(
+        name="plucked",
+        bodies={"beam": beam(L, {"bending": 3})},
+        joints={"root": pl.Joint(type="fixed", child="beam")},
+    )
+    sim = pl.Simulation(system, 2e-4, integrator="rk4")
+    start = np.array([1e-4, 5e-5, 2e-5])  # small: second order is below 1e-8 of it
+    sim.set_state(q=start)
+    exact = omega(CLAMPED_FREE[:3])
+    # cubic elements: a frequency errs by (beta h)^4 / 1440, which adds up in the phase
+    phase_rate = exact * (np.array(CLAMPED_FREE[:3]) / 20) ** 4 / 1440
+    for _ in range(10):
+        sim.advance(0.1)
+        error = np.abs(sim.q / start - np.cos(exact * sim.time))
+        assert np.all(error < 1.1 * phase_rate * sim.time + 1e-6)
