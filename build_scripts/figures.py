@@ -1,0 +1,246 @@
+"""The plots of the documentation, in build/figures.
+
+    python build_scripts/figures.py                  all of them
+    python build_scripts/figures.py --only spin_up   one, or several
+    python build_scripts/figures.py --list           their names
+
+A figure is a function with ``@figure``; its name is that of the PNG, its docstring's first line
+tells what it shows. The simulations are those that the tests judge (tests/cases).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+import pliant as pl  # noqa: E402
+from cases import bar, free_tree, rotating_beams  # noqa: E402
+
+FOLDER = ROOT / "build" / "figures"
+STYLE = {
+    "font.size": 9.5,
+    "axes.titlesize": 10.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "0.9",
+    "grid.linewidth": 0.6,
+    "lines.linewidth": 1.6,
+    "legend.frameon": False,
+    "figure.dpi": 100,
+    "savefig.dpi": 200,
+}
+# Okabe & Ito's colours: told apart also by the colour-blind, and in grey
+BLUE, ORANGE, GREEN, RED = "#0072B2", "#E69F00", "#009E73", "#D55E00"
+EXACT = "0.55"  # what is known from elsewhere
+
+FIGURES: dict[str, Callable[[], Figure]] = {}
+
+
+def figure(draw: Callable[[], Figure]) -> Callable[[], Figure]:
+    FIGURES[draw.__name__] = draw
+    return draw
+
+
+def panels(*shape: int, size: tuple[float, float]) -> tuple[Figure, np.ndarray]:
+    """A figure with (rows, columns) of axes."""
+    result = Figure(figsize=size, layout="constrained")
+    return result, np.atleast_1d(result.subplots(*shape))
+
+
+# ------------------------------------------------------------------------------------- figures
+
+
+@figure
+def energy_error() -> Figure:
+    """Energy and momentum errors of a free flexible tree over the step, by integrator."""
+    steps = np.array([8e-3, 4e-3, 2e-3, 1e-3, 5e-4])
+    curves = [
+        ("euler_cromer", "exact", "euler_cromer", RED, 1),
+        ("leapfrog", "exact", "leapfrog", ORANGE, 2),
+        ("rk4", "exact", "rk4", BLUE, 4),
+        ("rk4", "paper", "rk4, the literature's\nnode rotation", "0.25", None),
+    ]
+    result, axes = panels(1, 2, size=(9.5, 4.6))
+    for integrator, rotation, label, colour, order in curves:
+        runs = [free_tree.drift(h, integrator, rotation) for h in steps.tolist()]
+        energy = np.array([run.energy for run in runs])
+        momentum = np.array([max(run.linear, run.angular) for run in runs])
+        for ax, errors in zip(axes, (energy, momentum), strict=True):
+            style = "s--" if order is None else "o-"
+            ax.loglog(steps, errors, style, color=colour, label=label, markersize=4.5)
+            if order is not None:
+                slope_mark(ax, steps[2], errors[2], order)
+    for ax, title in zip(axes, ("Energy", "Momentum, linear and angular"), strict=True):
+        ax.set_title(title)
+        ax.set_xlabel("step")
+        ax.set_ylim(1e-14, 1e-1)
+        ax.set_xticks(steps, [f"{h * 1e3:g} ms" for h in steps])
+        ax.minorticks_off()
+    axes[0].set_ylabel("largest error in 3 s, relative")
+    axes[0].legend(loc="upper left", bbox_to_anchor=(0.0, 0.57))
+    return result
+
+
+def slope_mark(ax: Axes, x: float, y: float, order: int) -> None:
+    """A triangle of the given slope above a point of a log-log curve."""
+    x0, low = x / 1.9, y * 2.5 / 1.9**order
+    ax.plot([x0, x, x0, x0], [low, y * 2.5, y * 2.5, low], color="0.5", linewidth=0.8)
+    ax.annotate(
+        f"{order}", (x0 / 1.07, np.sqrt(low * y * 2.5)), color="0.35", ha="right", va="center"
+    )
+
+
+@figure
+def spin_up() -> Figure:
+    """Tip of a beam whose hub spins up, over the geometrically exact curve."""
+    exact = rotating_beams.spin_up_reference()
+    stiff = rotating_beams.run_spin_up()
+    try:
+        rotating_beams.run_spin_up(stiffening=False)
+        raise AssertionError("the beam without stiffening should have diverged")
+    except pl.SolverError as error:
+        loose = rotating_beams.tip_curve(error.result)
+
+    result, axes = panels(2, 1, size=(7.5, 6.4))
+    top, bottom = axes
+    visible = np.abs(loose.v) < 3.0
+    top.plot(exact.t, exact.v, "o", color=EXACT, markersize=3.0, label="geometrically exact (ANCF)")
+    top.plot(stiff.t, stiff.v, color=BLUE, label="pliant, second-order field")
+    top.plot(
+        loose.t[visible], loose.v[visible], "--", color=RED, label="pliant, without it: diverges"
+    )
+    top.set_ylim(-1.05, 0.12)
+    top.set_title("Deflection of the tip behind the hub")
+    top.set_ylabel("$v$ in m")
+    top.legend(loc="lower right")
+
+    late = exact.t > 15.0
+    bottom.plot(exact.t, 1e3 * exact.u, "o", color=EXACT, markersize=3.0)
+    bottom.plot(stiff.t, 1e3 * stiff.u, color=BLUE)
+    bottom.set_title("Displacement of the tip along the undeformed beam")
+    bottom.set_ylabel("$u$ in mm")
+    bottom.set_xlabel("time in s")
+    inset = bottom.inset_axes((0.6, 0.16, 0.39, 0.55))
+    inset.plot(exact.t[late], 1e3 * exact.u[late], "o", color=EXACT, markersize=2.0)
+    inset.plot(stiff.t[stiff.t > 15.0], 1e3 * stiff.u[stiff.t > 15.0], color=BLUE, linewidth=0.8)
+    stretch = 1.2 * 36.0 * 1e3 / (3 * 2.8e7)
+    inset.axhline(1e3 * stretch, color="0.3", linewidth=0.9, linestyle=":")
+    inset.annotate(
+        r"steady bar, $\rho A \Omega^2 L^3 / 3EA$",
+        (20.0, 1e3 * stretch),
+        (20.0, 0.5146),
+        ha="right",
+        fontsize=8,
+    )
+    inset.set_ylim(0.507, 0.5165)
+    inset.set_title("the stretch that remains", fontsize=8.5, fontweight="normal")
+    inset.tick_params(labelsize=8)
+    return result
+
+
+@figure
+def rotating_cantilever() -> Figure:
+    """First frequencies of a turning cantilever over the speed of its hub."""
+    gammas = np.linspace(0.0, 8.0, 33)
+    # without stiffening lagging ends at the frequency of the beam at rest, as a circle does
+    at_rest = np.sqrt(rotating_beams.ritz_squares(0.0)[0])
+    circle = at_rest * np.sin(np.linspace(0.0, 0.5 * np.pi, 25)[:-1])
+
+    def frequencies(gammas: np.ndarray, plane: str, stiffening: bool) -> np.ndarray:
+        rows = [rotating_beams.rotating_squares(g, plane, stiffening=stiffening) for g in gammas]
+        return np.sqrt([row[0] for row in rows])
+
+    result, (ax,) = panels(1, 1, size=(7.0, 4.8))
+    ritz = np.sqrt([rotating_beams.ritz_squares(g)[0] for g in gammas])
+    ax.plot(gammas, ritz, color="0.8", linewidth=6, label="flapping, Ritz solution")
+    ax.plot(gammas, frequencies(gammas, "flap", True), color=BLUE, label="flapping, pliant")
+    ax.plot(gammas, frequencies(gammas, "lag", True), color=GREEN, label="lagging, pliant")
+    without = {"linestyle": "--", "linewidth": 1.1}
+    ax.plot(gammas, frequencies(gammas, "flap", False), color=BLUE, **without)
+    ax.plot(circle, frequencies(circle, "lag", False), color=GREEN, **without)
+    ax.plot([], [], color="0.3", label="the same without the second-order field", **without)
+    published = rotating_beams.PUBLISHED
+    ax.plot(
+        list(published),
+        list(published.values()),
+        "o",
+        color="black",
+        markersize=5.5,
+        markerfacecolor="white",
+        markeredgewidth=1.3,
+        label="flapping, Wright et al. 1982",
+    )
+    ax.set_xlabel(r"speed of the hub  $\gamma = \Omega\,(mL^4/EI)^{1/2}$")
+    ax.set_ylabel(r"first frequency  $\omega\,(mL^4/EI)^{1/2}$")
+    ax.set_xlim(0, 8)
+    ax.set_ylim(0, None)
+    ax.annotate(
+        "unstable from here on",
+        (at_rest, 0.0),
+        (at_rest + 0.6, 0.8),
+        color="0.3",
+        arrowprops={"arrowstyle": "->", "color": "0.3"},
+    )
+    ax.legend(loc="upper left")
+    return result
+
+
+@figure
+def elastic_bar() -> Figure:
+    """Tip of Mukherjee & Anderson's bar against the exact triangular wave."""
+    result, (top, bottom) = panels(2, 1, size=(7.0, 6.2))
+    fine = np.linspace(0.0, 32.0, 641)
+    top.plot(fine, 1e3 * bar.exact_tip(fine), color="0.8", linewidth=6, label="exact wave")
+    for static, colour, label in (
+        (False, ORANGE, "4 modes a rod"),
+        (True, BLUE, "4 modes and 1 static mode a rod"),
+    ):
+        t, u = bar.run_bar(static, duration=32.0)
+        top.plot(t, 1e3 * u, color=colour, label=label)
+        bottom.plot(t, 1e3 * (u - bar.exact_tip(t)), color=colour)
+    top.set_title("Displacement of the tip")
+    top.set_ylabel("$u$ in mm")
+    bottom.set_title("Difference from the exact wave")
+    bottom.set_ylabel("mm")
+    bottom.set_xlabel("time in s")
+    result.legend(*top.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    return result
+
+
+# ------------------------------------------------------------------------------------- command
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--only", nargs="+", choices=FIGURES, metavar="name", default=list(FIGURES))
+    parser.add_argument("--list", action="store_true", help="print the names and stop")
+    options = parser.parse_args()
+    if options.list:
+        for name, draw in FIGURES.items():
+            print(f"{name:22} {(draw.__doc__ or '').partition(chr(10))[0]}")
+        return
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name in options.only:
+        start = time.perf_counter()
+        path = FOLDER / f"{name}.png"
+        with rc_context(STYLE):
+            FIGURES[name]().savefig(path)
+        print(f"{path.relative_to(ROOT)}  {time.perf_counter() - start:.1f} s")
+
+
+if __name__ == "__main__":
+    main()
