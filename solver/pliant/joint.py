@@ -372,7 +372,7 @@ class Joint(Part):
         if len(translations) and np.linalg.svd(translations)[1][-1] < DEPENDENT:
             yield (
                 ("translations",),
-                f"{show(translations)}: the axes are dependent; give "
+                f"{show(list(self.translations))}: the axes are dependent; give "
                 "directions of which none lies in the plane or line of the others",
             )
 

@@ -13,22 +13,23 @@ speeds].
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from pliant.body import Body
-from pliant.errors import ModelError, Problem
+from pliant.errors import ModelError
 from pliant.fields import axis_vector, rotation_matrix
 from pliant.joint import Joint
 from pliant.loads import Load
 from pliant.massless import massless_freedoms
 from pliant.motion import MotionCurve
+from pliant.part import Finding
 from pliant.reduce import reduce_body
 from pliant.reduced import Array, ReducedBody, ReducedNode
-from pliant.source import Source, location_of, problems_of
+from pliant.source import location_of, problems_of
 from pliant.structure import Reference
 from pliant.system import System, inboard_first
 
@@ -137,15 +138,8 @@ def resolve(system: System) -> Mechanism:
     [[0.0, 1.0, 0.0]]
     """
     survey = system.survey()
-    problems = problems_of(survey.findings, system._source)
-    reduced: dict[str, ReducedBody] = {}
-    for name, body in survey.parts.bodies.items():
-        if body is None:
-            continue
-        try:
-            reduced[name] = _reduce(name, body)
-        except ModelError as error:
-            problems += [_located(problem, system._source) for problem in error.problems]
+    reduced, found = reduce_bodies(survey.parts.bodies)
+    problems = problems_of([*survey.findings, *found], system._source)
     if problems or survey.system is None:
         raise ModelError(problems)
     mechanism = _assemble(survey.system, reduced)
@@ -155,10 +149,20 @@ def resolve(system: System) -> Mechanism:
     return mechanism
 
 
-def _located(problem: Problem, source: Source | None) -> Problem:
-    if source is None:
-        return problem
-    return Problem(source.where(location_of(problem.where)), problem.message)
+def reduce_bodies(
+    bodies: Mapping[str, Body | None],
+) -> tuple[dict[str, ReducedBody], list[Finding]]:
+    """The bodies that can be reduced, and what is wrong with the others; None is passed over."""
+    reduced: dict[str, ReducedBody] = {}
+    found: list[Finding] = []
+    for name, body in bodies.items():
+        if body is None:
+            continue
+        try:
+            reduced[name] = _reduce(name, body)
+        except ModelError as error:
+            found += [(location_of(problem.where), problem.message) for problem in error.problems]
+    return reduced, found
 
 
 def _reduce(name: str, body: Body) -> ReducedBody:

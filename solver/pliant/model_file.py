@@ -25,6 +25,7 @@ _BINARY = {
     b"PK\x03\x04": "a zip archive (an FMU?)",
     b"\x89HDF": "an HDF5 file (a result?)",
     b"\x7fELF": "a program",
+    b"\x89PNG": "a picture",
     b"%PDF": "a PDF document",
     b"\x93NUM": "a numpy array",
 }
@@ -89,9 +90,13 @@ def from_yaml(text: str, file: str = "model.yaml") -> System:
         if _is_newer(data.get("pliant")):  # its keys may mean something else
             raise ModelError(problem for _, problem in found)
     survey = survey_data({key: value for key, value in data.items() if key != "pliant"})
+    findings = survey.findings
+    if found or findings:
+        from pliant.mechanism import reduce_bodies  # what would come up next, in the same go
+
+        findings = findings + reduce_bodies(survey.parts.bodies)[1]
     found += [
-        (source.line(place), Problem(source.where(place), message))
-        for place, message in survey.findings
+        (source.line(place), Problem(source.where(place), message)) for place, message in findings
     ]
     if found or survey.system is None:
         raise ModelError(problem for _, problem in sorted(found, key=lambda item: item[0]))

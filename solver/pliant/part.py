@@ -37,12 +37,17 @@ def path(location: Iterable[str | int]) -> str:
 
 def show(value: object, width: int = 60) -> str:
     """A value as it appears in a message: the author's notation, shortened."""
-    if isinstance(value, np.ndarray):
-        if value.size > 36:
-            return f"an array of {' x '.join(map(str, value.shape))}"
-        value = value.tolist()
-    text = repr(value)
+    if isinstance(value, np.ndarray) and value.size > 36:
+        return f"an array of {' x '.join(map(str, value.shape))}"
+    text = repr(_listed(value))
     return text if len(text) <= width else text[: width - 3] + "..."
+
+
+def _listed(value: object) -> object:
+    """Arrays as lists, also inside lists."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return [_listed(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def suggest(word: object, known: Iterable[str]) -> str:

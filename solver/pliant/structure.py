@@ -7,7 +7,7 @@ problems of the rest.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from pliant.body import Body
@@ -47,11 +47,15 @@ class Link:
 
 @dataclass(frozen=True)
 class Parts:
-    """The parts of a system; a body or load that has problems of its own is None."""
+    """The parts of a system; a body or load that has problems of its own is None.
+
+    ``faulty_nodes`` are the names of nodes that bodies with problems seem to have.
+    """
 
     bodies: Mapping[str, Body | None]
     links: Mapping[str, Link | None]
     loads: Mapping[str, Load | None]
+    faulty_nodes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def held_by(self, body: str) -> str:
         """The node by which the first joint holds a body."""
@@ -64,7 +68,7 @@ class Parts:
         """Nodes of a body that joints and loads can name; None if they are not known."""
         given = self.bodies[body]
         if given is None:
-            return None
+            return self.faulty_nodes.get(body)
         moved = given.is_rigid and self.held_by(body) != "head"
         return (*given.node_names, "origin") if moved else given.node_names
 
@@ -145,9 +149,11 @@ def _link_findings(parts: Parts, link: Link) -> Iterator[Finding]:
 def _inboard_findings(parts: Parts) -> Iterator[Finding]:
     """Every body hangs on exactly one joint."""
     inboard: dict[str, str] = {}
+    stray = False  # a joint whose child is unreadable or unknown may be the missing one
     for name, link in parts.links.items():
         body = None if link is None else Reference.read(link.child).body
         if body is None or body not in parts.bodies:
+            stray = True
             continue
         if body in inboard:
             yield (
@@ -156,8 +162,15 @@ def _inboard_findings(parts: Parts) -> Iterator[Finding]:
                 "close a loop, and loops cannot be described yet: leave one of the two out",
             )
         inboard.setdefault(body, name)
-    if any(link is None for link in parts.links.values()):
-        return  # a joint whose child is unreadable may be the missing one
+    if stray:
+        return
+    if not parts.links:
+        yield (
+            ("joints",),
+            "there are none; give one for each body, which says what it hangs on (a joint of type "
+            "free lets it float)",
+        )
+        return
     for name in parts.bodies:
         if name not in inboard:
             yield (

@@ -170,30 +170,48 @@ def survey_data(data: Mapping[str, Any]) -> Survey:
 def _survey_faulty(error: ValidationError, data: Mapping[str, Any]) -> Survey:
     """Findings of a failed validation, and those between the parts that are sound."""
     found = findings_of(error, System)
-    joints = _sound(data.get("joints"), Joint)
-    raw_joints = data.get("joints")
-    links: dict[str, Link | None] = {}
-    for name, joint in joints.items():
-        raw = raw_joints[name] if isinstance(raw_joints, Mapping) else None
-        links[name] = _link(raw) if joint is None else Link(joint.parent, joint.child, joint)
-    parts = Parts(_sound(data.get("bodies"), Body), links, _sound(data.get("loads"), Load))
+    raw = {key: _named(data.get(key)) for key in ("bodies", "joints", "loads")}
+    bodies, joints = _sound(raw["bodies"], Body), _sound(raw["joints"], Joint)
+    loads = _sound(raw["loads"], Load)
+    links = {
+        name: _link(raw["joints"][name])
+        if joint is None
+        else Link(joint.parent, joint.child, joint)
+        for name, joint in joints.items()
+    }
+    nodes = {name: _node_names(raw["bodies"][name]) for name in bodies if bodies[name] is None}
+    parts = Parts(bodies, links, loads, {name: names for name, names in nodes.items() if names})
     if isinstance(data.get("bodies"), Mapping):
         found += findings(parts)
     return Survey(None, parts, found)
 
 
+def _named(raw: Any) -> dict[str, Any]:
+    """What stands under names, which may be numbers in a faulty file."""
+    return {str(name): item for name, item in raw.items()} if isinstance(raw, Mapping) else {}
+
+
 _P = TypeVar("_P", bound=Part)
 
 
-def _sound(raw: Any, cls: type[_P]) -> dict[str, _P | None]:
+def _sound(raw: Mapping[str, Any], cls: type[_P]) -> dict[str, _P | None]:
     """Parts by name; None for those that are not sound."""
     parts: dict[str, _P | None] = {}
-    for name, item in raw.items() if isinstance(raw, Mapping) else ():
+    for name, item in raw.items():
         try:
-            parts[str(name)] = cls.__pydantic_validator__.validate_python(item)
+            parts[name] = cls.__pydantic_validator__.validate_python(item)
         except ValidationError:
-            parts[str(name)] = None
+            parts[name] = None
     return parts
+
+
+def _node_names(raw: Any) -> tuple[str, ...]:
+    """The nodes that a faulty body seems to have; none if that cannot be read."""
+    modal = raw.get("modal") if isinstance(raw, Mapping) else None
+    sources = [source.get("nodes", {}) for source in (raw, modal) if isinstance(source, Mapping)]
+    if not sources or not all(isinstance(source, Mapping) for source in sources):
+        return ()
+    return ("head", "tip", "origin", *(str(name) for source in sources for name in source))
 
 
 def _link(raw: Any) -> Link | None:

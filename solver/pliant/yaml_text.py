@@ -70,10 +70,10 @@ def _reason(error: MarkedYAMLError, line: int, text: str) -> str:
     if "single document" in (error.context or ""):
         return "a second document begins here; keep one model a file"
     reason = f"not readable as YAML: {problem}"
-    if line >= len(text.rstrip().splitlines()):
-        return f"{reason}; the file seems cut off here, restore its end"
     if "\\t" in problem:
         return f"{reason}; indent with blanks instead of tabs"
+    if line >= len(text.rstrip().splitlines()):
+        return f"{reason}; the file seems cut off here, restore its end"
     return f"{reason}; check indentation, colons and brackets here and above"
 
 
