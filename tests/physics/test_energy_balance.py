@@ -24,7 +24,7 @@ def arm(**changes: dict[str, object]) -> pl.System:
     ``changes`` are further fields of the joints ``shoulder``, ``elbow`` and ``wrist`` and of the
     flexible link ``boom``.
     """
-    # 1 bending mode a plane and torsion: 60 rad/s at most, so that 4 ms is in the asymptotic range
+    # 1 bending mode a plane and torsion: 65 rad/s at most, so that 4 ms is in the asymptotic range
     boom = pl.Beam(
         length=1.0,
         mass_per_length=1.5,

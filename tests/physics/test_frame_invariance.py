@@ -64,7 +64,7 @@ def test_a_turned_and_shifted_start_gives_the_turned_and_shifted_motion(turned, 
         assert b.rotation == pytest.approx(TURN.as_matrix() @ a.rotation, **close)
         assert b.velocity == pytest.approx(TURN.apply(a.velocity), **close)
         assert b.angular_velocity == pytest.approx(TURN.apply(a.angular_velocity), **close)
-        # the fastest mode, 27 rad/s, answers a difference in its bend with 27^2 times that
+        # the fastest mode, 28 rad/s, answers a difference in its bend with 28^2 times that
         close_a = {"rel": 0.0, "abs": 5e-12}
         assert b.acceleration == pytest.approx(TURN.apply(a.acceleration), **close_a)
     force, torque = plain.joint("ball").reaction
