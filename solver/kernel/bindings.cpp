@@ -36,7 +36,8 @@ class Kernel {
  public:
   Kernel(nb::bytes blob, const std::string& instruction_set) {
     std::string error;
-    model_ = pliant::Model::parse(blob.c_str(), blob.size(), error);
+    pliant::DataFile file(blob.c_str(), blob.size());
+    model_ = pliant::Model::parse(file, error);
     if (!model_) throw nb::value_error(error.c_str());
     stepper_ = pliant::make_stepper(*model_, instruction_set.c_str());
     if (!stepper_) {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 namespace pliant {
 namespace {
@@ -24,40 +25,43 @@ uint64_t fnv1a(const unsigned char* bytes, std::size_t size) {
   return hash;
 }
 
-DataFile::DataFile(const void* data, std::size_t size)
-    : bytes_(static_cast<const unsigned char*>(data)) {
-  read_table(size);
-}
+DataFile::DataFile(std::vector<unsigned char> bytes) : bytes_(std::move(bytes)) { read_table(); }
 
-void DataFile::read_table(std::size_t size) {
-  if (size < kHeader || std::memcmp(bytes_, "pliant\0\0", 8) != 0) {
+DataFile::DataFile(const void* data, std::size_t size)
+    : DataFile(std::vector<unsigned char>(static_cast<const unsigned char*>(data),
+                                          static_cast<const unsigned char*>(data) + size)) {}
+
+void DataFile::read_table() {
+  const std::size_t size = bytes_.size();
+  const unsigned char* bytes = bytes_.data();
+  if (size < kHeader || std::memcmp(bytes, "pliant\0\0", 8) != 0) {
     return fail("this is not a pliant kernel data file");
   }
-  const uint32_t version = read<uint32_t>(bytes_ + 8);
+  const uint32_t version = read<uint32_t>(bytes + 8);
   if (version != kDataFileVersion) {
     return fail("kernel data file of format " + std::to_string(version) + ", this kernel reads " +
                 std::to_string(kDataFileVersion));
   }
-  const uint64_t sections = read<uint32_t>(bytes_ + 12);
-  const uint64_t stated = read<uint64_t>(bytes_ + 16);
+  const uint64_t sections = read<uint32_t>(bytes + 12);
+  const uint64_t stated = read<uint64_t>(bytes + 16);
   if (stated != size) {
     return fail("kernel data file is " + std::to_string(size) + " bytes long, it says " +
                 std::to_string(stated) + ": truncated or appended to");
   }
-  if (read<uint64_t>(bytes_ + 24) != fnv1a(bytes_ + kHeader, size - kHeader)) {
+  if (read<uint64_t>(bytes + 24) != fnv1a(bytes + kHeader, size - kHeader)) {
     return fail("kernel data file is damaged: its checksum does not match");
   }
   if (sections > (size - kHeader) / kTableRow) return fail("kernel data file: bad section table");
   for (uint64_t i = 0; i < sections; ++i) {
-    const unsigned char* row = bytes_ + kHeader + i * kTableRow;
+    const unsigned char* row = bytes + kHeader + i * kTableRow;
     Section s;
     s.name.assign(reinterpret_cast<const char*>(row),
                   strnlen(reinterpret_cast<const char*>(row), 32));
     s.type = read<uint32_t>(row + 32);
     s.offset = read<uint64_t>(row + 40);
     s.count = read<uint64_t>(row + 48);
-    const uint64_t width = s.type == 0 ? 4 : 8;
-    if (s.type > 1 || s.offset > size || s.offset % 8 != 0 || s.count > (size - s.offset) / width) {
+    const uint64_t width = s.type == 0 ? 4 : s.type == 1 ? 8 : 1;
+    if (s.type > 2 || s.offset > size || s.offset % 8 != 0 || s.count > (size - s.offset) / width) {
       return fail("kernel data file: section '" + s.name + "' lies outside the file");
     }
     sections_.push_back(s);
@@ -68,26 +72,26 @@ void DataFile::fail(const std::string& message) {
   if (error_.empty()) error_ = message;
 }
 
-std::size_t DataFile::count(const char* name) {
+const DataFile::Section* DataFile::named(const std::string& name) const {
   for (const Section& s : sections_) {
-    if (s.name == name) return s.count;
+    if (s.name == name) return &s;
   }
+  return nullptr;
+}
+
+std::size_t DataFile::count(const char* name) {
+  if (const Section* s = named(name)) return s->count;
   fail(std::string("kernel data file: section '") + name + "' is missing");
   return 0;
 }
 
 const DataFile::Section* DataFile::find(const char* name, uint32_t type, std::size_t count) {
+  const std::size_t held = this->count(name);
   if (!ok()) return nullptr;
-  for (const Section& s : sections_) {
-    if (s.name != name) continue;
-    if (s.type != type || s.count != count) {
-      fail(std::string("kernel data file: section '") + name + "' holds " +
-           std::to_string(s.count) + " values, " + std::to_string(count) + " expected");
-      return nullptr;
-    }
-    return &s;
-  }
-  fail(std::string("kernel data file: section '") + name + "' is missing");
+  const Section* s = named(name);
+  if (s->type == type && held == count) return s;
+  fail(std::string("kernel data file: section '") + name + "' holds " + std::to_string(held) +
+       " values, " + std::to_string(count) + " expected");
   return nullptr;
 }
 
@@ -95,7 +99,7 @@ std::vector<int32_t> DataFile::ints(const char* name, std::size_t count) {
   const Section* s = find(name, 0, count);
   if (s == nullptr) return {};
   std::vector<int32_t> values(count);
-  if (count > 0) std::memcpy(values.data(), bytes_ + s->offset, count * sizeof(int32_t));
+  if (count > 0) std::memcpy(values.data(), bytes_.data() + s->offset, count * sizeof(int32_t));
   return values;
 }
 
@@ -103,7 +107,7 @@ std::vector<double> DataFile::reals(const char* name, std::size_t count) {
   const Section* s = find(name, 1, count);
   if (s == nullptr) return {};
   std::vector<double> values(count);
-  if (count > 0) std::memcpy(values.data(), bytes_ + s->offset, count * sizeof(double));
+  if (count > 0) std::memcpy(values.data(), bytes_.data() + s->offset, count * sizeof(double));
   for (double x : values) {
     if (!std::isfinite(x)) {
       fail(std::string("kernel data file: section '") + name +
@@ -112,6 +116,30 @@ std::vector<double> DataFile::reals(const char* name, std::size_t count) {
     }
   }
   return values;
+}
+
+std::string DataFile::text(const char* name) {
+  const Section* s = find(name, 2, count(name));
+  if (s == nullptr) return {};
+  return std::string(reinterpret_cast<const char*>(bytes_.data()) + s->offset, s->count);
+}
+
+const unsigned char* DataFile::place(const std::string& name, std::size_t index) const {
+  const Section* s = named(name);
+  if (s == nullptr || s->type != 1 || index >= s->count) return nullptr;
+  return bytes_.data() + s->offset + index * sizeof(double);
+}
+
+bool DataFile::real_at(const std::string& name, std::size_t index, double& value) const {
+  const unsigned char* p = place(name, index);
+  if (p != nullptr) value = read<double>(p);
+  return p != nullptr;
+}
+
+bool DataFile::set_real(const std::string& name, std::size_t index, double value) {
+  const unsigned char* p = place(name, index);
+  if (p != nullptr) std::memcpy(bytes_.data() + (p - bytes_.data()), &value, sizeof value);
+  return p != nullptr;
 }
 
 }  // namespace pliant

@@ -5,8 +5,8 @@
 //         12   u32      number of sections
 //         16   u64      size of the whole file
 //         24   u64      FNV-1a checksum of everything from byte 32 on
-//         32   table:   per section char[32] name, u32 type (0: int32, 1: float64), u32 zero,
-//                       u64 offset, u64 count
+//         32   table:   per section char[32] name, u32 type (0: int32, 1: float64, 2: bytes),
+//                       u32 zero, u64 offset, u64 count
 // Little endian; sections start at multiples of 8. pliant/data_file.py is the writer.
 #pragma once
 
@@ -22,14 +22,21 @@ constexpr uint32_t kDataFileVersion = 1;
 uint64_t fnv1a(const unsigned char* bytes, std::size_t size);
 
 // Gives out sections by name; the first failure is kept in `error` and every later call answers
-// with zeros of the size asked for, so that a caller checks once at the end.
+// with nothing, so that a caller checks once at the end.
 class DataFile {
  public:
+  explicit DataFile(std::vector<unsigned char> bytes);
   DataFile(const void* data, std::size_t size);
 
   std::vector<int32_t> ints(const char* name, std::size_t count);
   std::vector<double> reals(const char* name, std::size_t count);  // all finite
-  std::size_t count(const char* name);                             // of either type
+  std::string text(const char* name);                              // bytes
+  std::size_t count(const char* name);                             // of any type
+
+  // One number of a float64 section, to read and to change; false if there is none.
+  bool real_at(const std::string& name, std::size_t index, double& value) const;
+  bool set_real(const std::string& name, std::size_t index, double value);
+
   void fail(const std::string& message);
   bool ok() const { return error_.empty(); }
   const std::string& error() const { return error_; }
@@ -40,10 +47,12 @@ class DataFile {
     uint32_t type;
     uint64_t offset, count;
   };
-  void read_table(std::size_t size);
+  void read_table();
+  const Section* named(const std::string& name) const;
   const Section* find(const char* name, uint32_t type, std::size_t count);
+  const unsigned char* place(const std::string& name, std::size_t index) const;
 
-  const unsigned char* bytes_;
+  std::vector<unsigned char> bytes_;
   std::vector<Section> sections_;
   std::string error_;
 };

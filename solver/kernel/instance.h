@@ -146,6 +146,14 @@ class Instance final : public Stepper {
     return status;
   }
 
+  Status differentiate_in_time() override {
+    if (Status bad = need_accelerations(false); bad.code != Code::ok) return bad;
+    if (rate_.size() == 0) rate_ = Buffer<double>(m_.q_size + m_.u_size);
+    coordinate_rates(m_, q(), u(), rate_.data());
+    std::copy(s_.d.udot.begin(), s_.d.udot.end(), rate_.data() + m_.q_size);
+    return differentiate({rate_.data(), rate_.data() + m_.q_size, nullptr, 1.0});
+  }
+
   void read_derivative(const Signal* signals, std::size_t count, double* out) override {
     Reader<Dual> reader(m_, tangent_->d, tangent_->totals);
     for (std::size_t i = 0; i < count; ++i) {
@@ -170,7 +178,7 @@ class Instance final : public Stepper {
 
   const char* instruction_set() const override { return PLIANT_ISA_NAME; }
   std::size_t bytes() const override {
-    return sizeof(*this) - sizeof(s_) + s_.bytes() + rk4_scratch_.bytes() +
+    return sizeof(*this) - sizeof(s_) + s_.bytes() + rk4_scratch_.bytes() + rate_.bytes() +
            (tangent_ ? sizeof(*tangent_) + tangent_->d.bytes() : 0);
   }
 
@@ -265,6 +273,7 @@ class Instance final : public Stepper {
   const Model& m_;
   Dynamics s_;
   Buffer<double> rk4_scratch_;
+  Buffer<double> rate_;  // of coordinates and speeds, once a derivative in time was asked for
   std::unique_ptr<Tangent> tangent_;
   Totals<double> totals_{};
   bool accelerations_known_ = false, totals_known_ = false;

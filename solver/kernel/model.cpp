@@ -73,8 +73,7 @@ bool within(int32_t x, int64_t low, int64_t high) { return x >= low && x < high;
 
 }  // namespace
 
-std::shared_ptr<const Model> Model::parse(const void* data, std::size_t size, std::string& error) {
-  DataFile file(data, size);
+std::shared_ptr<const Model> Model::parse(DataFile& file, std::string& error) {
   std::shared_ptr<Model> model(new Model);
   Model& m = *model;
   const auto rejected = [&]() {

@@ -19,6 +19,8 @@
 
 namespace pliant {
 
+class DataFile;
+
 template <class T>
 struct AlignedAllocator {
   using value_type = T;
@@ -154,8 +156,8 @@ struct QuaternionRun {
 
 class Model {
  public:
-  // Reads a kernel data file. On failure returns null and says why in `error`.
-  static std::shared_ptr<const Model> parse(const void* data, std::size_t size, std::string& error);
+  // From a kernel data file. On failure returns null and says why in `error`.
+  static std::shared_ptr<const Model> parse(DataFile& file, std::string& error);
 
   int32_t q_size = 0, u_size = 0, dof_count = 0;
   int32_t input_size = 0, node_input0 = 0, wheel_input0 = 0;

@@ -111,8 +111,10 @@ class Stepper {
 
   virtual const double* udot() = 0;  // accelerations of all speeds
   virtual Status read(const Signal* signals, std::size_t count, double* out) = 0;
-  // Exact derivatives of all signals along a direction: differentiate, then read.
+  // Exact derivatives of all signals along a direction: differentiate, then read. The first call
+  // allocates.
   virtual Status differentiate(const Direction& along) = 0;
+  virtual Status differentiate_in_time() = 0;  // along the motion itself
   virtual void read_derivative(const Signal* signals, std::size_t count, double* out) = 0;
   virtual void mass_matrix(double* row_major) = 0;
 

@@ -1,0 +1,608 @@
+#include "slave.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+namespace pliant {
+namespace {
+
+constexpr double kClockTolerance = 1e-6;  // of a communication step: drift of the importer's clock
+constexpr double kMostSteps = 1e9;        // internal steps in one communication step
+
+std::string text_of(double x) {
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "%.12g", x);
+  return buffer;
+}
+
+bool positive_definite(const double (&a)[3][3]) {
+  const double d1 = a[0][0];
+  const double d2 = a[0][0] * a[1][1] - a[0][1] * a[0][1];
+  const double d3 = a[0][0] * (a[1][1] * a[2][2] - a[1][2] * a[1][2]) -
+                    a[0][1] * (a[0][1] * a[2][2] - a[1][2] * a[0][2]) +
+                    a[0][2] * (a[0][1] * a[1][2] - a[1][1] * a[0][2]);
+  return d1 > 0.0 && d2 > 0.0 && d3 > 0.0;
+}
+
+// [xx, yy, zz, xy, xz, yz]: positive definite, and no principal moment above the sum of the other
+// two, which is the same as tr(J)/2 - J having no negative eigenvalue (thin rods and plates reach
+// zero, hence the slack).
+bool is_inertia(const double* j) {
+  const double half = 0.5 * (j[0] + j[1] + j[2]) * (1.0 + 1e-9);
+  const double tensor[3][3] = {{j[0], j[3], j[4]}, {j[3], j[1], j[5]}, {j[4], j[5], j[2]}};
+  const double rest[3][3] = {
+      {half - j[0], -j[3], -j[4]}, {-j[3], half - j[1], -j[5]}, {-j[4], -j[5], half - j[2]}};
+  return positive_definite(tensor) && positive_definite(rest);
+}
+
+uint64_t hash(const std::string& text) {
+  return fnv1a(reinterpret_cast<const unsigned char*>(text.data()), text.size());
+}
+
+template <class T>
+void append(std::vector<unsigned char>& bytes, T x) {
+  const auto* p = reinterpret_cast<const unsigned char*>(&x);
+  bytes.insert(bytes.end(), p, p + sizeof x);
+}
+
+}  // namespace
+
+std::unique_ptr<Slave> Slave::make(std::vector<unsigned char> data, std::string& error) {
+  DataFile file(std::move(data));
+  VariableTable table;
+  if (file.ok()) table = VariableTable::read(file);
+  if (!file.ok()) {
+    error = file.error();
+    return nullptr;
+  }
+  std::unique_ptr<Slave> slave(new Slave(std::move(file), std::move(table)));
+  if (slave->build() != Result::ok) {
+    error = slave->message();
+    return nullptr;
+  }
+  const Model& m = *slave->model_;
+  if (static_cast<std::size_t>(m.input_size) != slave->table_.input_names.size()) {
+    error = "variable table: it belongs to another model";
+    return nullptr;
+  }
+  for (const Variable& v : slave->table_.variables) {
+    if (v.role == Role::signal && !exists(m, v.signal)) {
+      error = "variable table: '" + v.name + "' stands for nothing";
+      return nullptr;
+    }
+  }
+  return slave;
+}
+
+Slave::Slave(DataFile file, VariableTable table)
+    : file_(std::move(file)),
+      table_(std::move(table)),
+      inputs_(table_.input_names.size()),
+      input_rates_(table_.input_names.size()),
+      seen_(table_.variables.size()) {
+  reset();
+}
+
+void Slave::reset() {
+  parameters_.clear();
+  for (const Parameter& p : table_.parameters) parameters_.push_back(p.start);
+  options_ = table_.options;
+  std::fill(inputs_.begin(), inputs_.end(), 0.0);
+  std::fill(input_rates_.begin(), input_rates_.end(), 0.0);
+  start_time_ = 0.0;
+  initialized_ = built_ = false;
+}
+
+Result Slave::refuse(std::string message) {
+  message_ = std::move(message);
+  return Result::error;
+}
+
+Result Slave::refuse(const Status& status) {
+  const auto name = [&](const std::vector<std::string>& names) {
+    const auto i = static_cast<std::size_t>(status.element);
+    return status.element >= 0 && i < names.size() ? names[i] : std::string("the model");
+  };
+  std::string what;
+  switch (status.code) {
+    case Code::singular_joint:
+      what = name(table_.dof_names) + ": what hangs on this freedom has no inertia along it";
+      break;
+    case Code::singular_internal:
+      what = name(table_.speed_names) + ": it has no inertia of its own";
+      break;
+    case Code::diverged:
+      what = name(table_.speed_names) +
+             ": the motion grew without bound; take a shorter internal step (solver.h) or look "
+             "for inputs and contact forces too stiff for the step";
+      break;
+    case Code::bad_input:
+      what = name(table_.input_names) + ": the input is not finite";
+      break;
+    case Code::ok:
+      break;
+  }
+  return refuse("t = " + text_of(time()) + " s: " + what + " (" + text_of(status.value) + ")");
+}
+
+double Slave::time() { return built_ ? stepper_->time() : start_time_; }
+
+// ------------------------------------------------------------------------------------ variables
+
+const Variable* Slave::find(Reference reference, Type type) {
+  static constexpr const char* kTypes[] = {"Real", "Integer or enumeration", "Boolean"};
+  if (reference >= table_.variables.size()) {
+    refuse("value reference " + std::to_string(reference) + " is unknown; this model has 0 to " +
+           std::to_string(table_.variables.size() - 1));
+    return nullptr;
+  }
+  const Variable& v = table_.variables[reference];
+  if (v.type != type) {
+    refuse(v.name + " is of type " + kTypes[static_cast<int>(v.type)] + ", not " +
+           kTypes[static_cast<int>(type)]);
+    return nullptr;
+  }
+  return &v;
+}
+
+bool Slave::check_settable(const Variable& v) {
+  if (v.role == Role::input) return true;
+  if (v.role == Role::signal || v.role == Role::constant) {
+    refuse(v.name + " is computed and cannot be set; set inputs and parameters only");
+    return false;
+  }
+  if (initialized_ && !v.tunable) {
+    refuse(v.name + " is a fixed parameter: set it before initialization ends");
+    return false;
+  }
+  return true;
+}
+
+Result Slave::refuse_type(const Reference* references, std::size_t count, const char* type) {
+  if (count == 0) return Result::ok;
+  if (references[0] >= table_.variables.size()) {
+    find(references[0], Type::real);
+    return Result::error;
+  }
+  return refuse(table_.variables[references[0]].name + " is not of type " + type +
+                "; this model has no such variables");
+}
+
+Result Slave::get_real(const Reference* references, std::size_t count, double* values) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (find(references[i], Type::real) == nullptr) return Result::error;
+  }
+  if (build() != Result::ok) return Result::error;
+  signals_.clear();
+  for (std::size_t i = 0; i < count; ++i) {
+    const Variable& v = table_.variables[references[i]];
+    if (v.role == Role::signal) signals_.push_back(v.signal);
+  }
+  numbers_.resize(signals_.size());
+  const Status status = stepper_->read(signals_.data(), signals_.size(), numbers_.data());
+  if (status.code != Code::ok) return refuse(status);
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Variable& v = table_.variables[references[i]];
+    const auto number = static_cast<std::size_t>(v.signal.index);
+    switch (v.role) {
+      case Role::signal:
+        values[i] = numbers_[next++];
+        break;
+      case Role::input:
+        values[i] = inputs_[number];
+        break;
+      case Role::parameter:
+        values[i] = parameters_[number];
+        break;
+      case Role::setting:
+        values[i] = options_.step;
+        break;
+      case Role::constant:
+        values[i] = table_.constants[number];
+        break;
+    }
+  }
+  return Result::ok;
+}
+
+Result Slave::get_integer(const Reference* references, std::size_t count, int32_t* values) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const Variable* v = find(references[i], Type::integer);
+    if (v == nullptr) return Result::error;
+    const bool integrator = static_cast<Setting>(v->signal.index) == Setting::integrator;
+    values[i] = 1 + (integrator ? static_cast<int32_t>(options_.integrator)
+                                : static_cast<int32_t>(options_.algorithm));
+  }
+  return Result::ok;
+}
+
+Result Slave::set_real(const Reference* references, std::size_t count, const double* values) {
+  ++calls_;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Variable* v = find(references[i], Type::real);
+    if (v == nullptr || !check_settable(*v)) return Result::error;
+    if (std::exchange(seen_[references[i]], calls_) == calls_) {
+      return refuse(v->name + " is given twice in one call");
+    }
+    const double x = values[i];
+    if (!std::isfinite(x)) return refuse(v->name + ": " + text_of(x) + " is not a finite number");
+    if (v->role == Role::parameter) {
+      const Parameter& p = table_.parameters[static_cast<std::size_t>(v->signal.index)];
+      if (x < p.least || x > p.most) {
+        return refuse(v->name + ": " + text_of(x) + " is outside " + text_of(p.least) + " to " +
+                      text_of(p.most));
+      }
+    }
+    if (v->role == Role::setting && !(x > 0.0 && x < 1e9)) {
+      return refuse(v->name + ": " + text_of(x) + " is not a step; give a time above 0 s");
+    }
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const Variable& v = table_.variables[references[i]];
+    const auto number = static_cast<std::size_t>(v.signal.index);
+    if (v.role == Role::input) {
+      inputs_[number] = values[i];
+      input_rates_[number] = 0.0;
+      if (built_) {
+        stepper_->input()[number] = values[i];
+        stepper_->input_rate()[number] = 0.0;
+        stepper_->inputs_written();
+      }
+    } else if (v.role == Role::parameter) {
+      built_ = built_ && parameters_[number] == values[i];
+      parameters_[number] = values[i];
+    } else {
+      options_.step = values[i];
+      built_ = built_ && initialized_;
+    }
+  }
+  return Result::ok;
+}
+
+Result Slave::set_integer(const Reference* references, std::size_t count, const int32_t* values) {
+  Options options = options_;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Variable* v = find(references[i], Type::integer);
+    if (v == nullptr || !check_settable(*v)) return Result::error;
+    const bool integrator = static_cast<Setting>(v->signal.index) == Setting::integrator;
+    const int32_t most = integrator ? 3 : 2;
+    if (values[i] < 1 || values[i] > most) {
+      return refuse(v->name + ": " + std::to_string(values[i]) + " is no choice; give 1 to " +
+                    std::to_string(most));
+    }
+    if (integrator) {
+      options.integrator = static_cast<Integrator>(values[i] - 1);
+    } else {
+      options.algorithm = static_cast<Algorithm>(values[i] - 1);
+    }
+  }
+  options_ = options;
+  built_ = false;
+  return Result::ok;
+}
+
+// ------------------------------------------------------------------------------ initialization
+
+Result Slave::check_parameters() {
+  for (const Check& check : table_.checks) {
+    const double* p = parameters_.data() + check.first;
+    const auto named =
+        std::find_if(table_.variables.begin(), table_.variables.end(), [&](const Variable& v) {
+          return v.role == Role::parameter &&
+                 static_cast<std::size_t>(v.signal.index) == check.first;
+        });
+    const std::string name = named == table_.variables.end() ? "a parameter" : named->name;
+    if (check.kind == Check::Kind::quaternion) {
+      const double length = std::sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3]);
+      if (!(std::fabs(length - 1.0) <= 1e-6)) {
+        return refuse(name + " and the three after it: the quaternion has length " +
+                      text_of(length) + ", not 1");
+      }
+    } else if (!is_inertia(p)) {
+      return refuse(name +
+                    " and the five after it are no inertia of a body: it must be positive "
+                    "definite and no principal moment may exceed the sum of the other two");
+    }
+  }
+  return Result::ok;
+}
+
+Result Slave::build() {
+  if (built_) return Result::ok;
+  if (check_parameters() != Result::ok) return Result::error;
+  DataFile file = file_;
+  for (std::size_t p = 0; p < parameters_.size(); ++p) {
+    const Parameter& parameter = table_.parameters[p];
+    if (parameters_[p] == parameter.start) continue;
+    for (const Term& term : parameter.terms) {
+      double base = 0.0, now = 0.0;
+      file_.real_at(term.section, term.index, base);
+      file.real_at(term.section, term.index, now);
+      const bool is_itself = term.slope == 1.0 && base == parameter.start;
+      file.set_real(
+          term.section, term.index,
+          is_itself ? parameters_[p] : now + term.slope * (parameters_[p] - parameter.start));
+    }
+  }
+  std::string error;
+  std::shared_ptr<const Model> model = Model::parse(file, error);
+  if (!model) return refuse(error);
+  stepper_ = make_stepper(*model, "");
+  model_ = std::move(model);
+  stepper_->configure(options_);
+  stepper_->set_time(start_time_);
+  stepper_->state_written();
+  stepper_->open_account();
+  if (static_cast<std::size_t>(model_->input_size) == inputs_.size()) {
+    std::copy(inputs_.begin(), inputs_.end(), stepper_->input());
+    std::copy(input_rates_.begin(), input_rates_.end(), stepper_->input_rate());
+  }
+  *stepper_->input_time() = start_time_;
+  built_ = true;
+  return Result::ok;
+}
+
+Result Slave::set_start_time(double time) {
+  if (!std::isfinite(time)) return refuse("start time " + text_of(time) + " is not finite");
+  start_time_ = time;
+  built_ = false;
+  return Result::ok;
+}
+
+Result Slave::initialize() {
+  if (build() != Result::ok) return Result::error;
+  const Status status = stepper_->evaluate();
+  if (status.code != Code::ok) return refuse(status);
+  initialized_ = true;
+  return Result::ok;
+}
+
+// ------------------------------------------------------------------------------------- stepping
+
+Result Slave::step(double time, double size) {
+  const double now = stepper_->time(), h = options_.step;
+  if (!(size > 0.0) || !std::isfinite(size)) {
+    return refuse("communication step size " + text_of(size) + " s; give a time above 0 s");
+  }
+  const double rounding = 16.0 * std::numeric_limits<double>::epsilon();
+  const double slack = std::max(kClockTolerance * size, rounding * std::fabs(now));
+  if (!(std::fabs(time - now) <= slack)) {
+    return refuse("communication point " + text_of(time) + " s, but the model is at " +
+                  text_of(now) + " s; restore a saved state to go back");
+  }
+  if (!(size / h <= kMostSteps)) {
+    return refuse("communication step size " + text_of(size) + " s would take " +
+                  text_of(size / h) + " internal steps of " + text_of(h) + " s; 1e9 is the most");
+  }
+  // Whole internal steps: of the length asked for where that fits, else slightly shorter ones.
+  double count = std::max(1.0, std::round(size / h)), length = h;
+  if (std::fabs(count * h - size) > rounding * (std::fabs(now) + size)) {
+    count = std::max(1.0, std::ceil(size / h - 1e-9));
+    length = size / count;
+  }
+  stepper_->set_step(length);
+  *stepper_->input_time() = now;
+  const Status status = stepper_->step(static_cast<int64_t>(count));
+  if (status.code != Code::ok) {
+    refuse(status);
+    return Result::discard;
+  }
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    if (input_rates_[i] == 0.0) continue;
+    inputs_[i] += input_rates_[i] * size;
+    input_rates_[i] = 0.0;
+    stepper_->input()[i] = inputs_[i];
+    stepper_->input_rate()[i] = 0.0;
+  }
+  return Result::ok;
+}
+
+// ---------------------------------------------------------------------------------- derivatives
+
+Result Slave::set_input_derivatives(const Reference* references, std::size_t count,
+                                    const int32_t* orders, const double* values) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const Variable* v = find(references[i], Type::real);
+    if (v == nullptr) return Result::error;
+    if (v->role != Role::input) return refuse(v->name + " is not an input");
+    if (orders[i] != 1) {
+      return refuse(v->name + ": derivative of order " + std::to_string(orders[i]) +
+                    "; inputs are interpolated linearly, give order 1");
+    }
+    if (!std::isfinite(values[i])) {
+      return refuse(v->name + ": the derivative " + text_of(values[i]) + " is not a finite number");
+    }
+  }
+  if (build() != Result::ok) return Result::error;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto number = static_cast<std::size_t>(table_.variables[references[i]].signal.index);
+    input_rates_[number] = stepper_->input_rate()[number] = values[i];
+  }
+  *stepper_->input_time() = stepper_->time();
+  stepper_->inputs_written();
+  return Result::ok;
+}
+
+Result Slave::get_output_derivatives(const Reference* references, std::size_t count,
+                                     const int32_t* orders, double* values) {
+  signals_.clear();
+  for (std::size_t i = 0; i < count; ++i) {
+    const Variable* v = find(references[i], Type::real);
+    if (v == nullptr) return Result::error;
+    if (!v->output) return refuse(v->name + " is not an output");
+    if (orders[i] != 1) {
+      return refuse(v->name + ": derivative of order " + std::to_string(orders[i]) +
+                    "; this model gives order 1");
+    }
+    if (v->role == Role::signal) signals_.push_back(v->signal);
+  }
+  if (build() != Result::ok) return Result::error;
+  const Status status = stepper_->differentiate_in_time();
+  if (status.code != Code::ok) return refuse(status);
+  numbers_.resize(signals_.size());
+  stepper_->read_derivative(signals_.data(), signals_.size(), numbers_.data());
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool moves = table_.variables[references[i]].role == Role::signal;
+    values[i] = moves ? numbers_[next++] : 0.0;
+  }
+  return Result::ok;
+}
+
+Result Slave::directional_derivative(const Reference* unknown, std::size_t unknowns,
+                                     const Reference* known, std::size_t knowns, const double* seed,
+                                     double* derivative) {
+  if (build() != Result::ok) return Result::error;
+  const auto q_size = static_cast<std::size_t>(model_->q_size);
+  const auto u_size = static_cast<std::size_t>(model_->u_size);
+  numbers_.assign(q_size + u_size + inputs_.size(), 0.0);
+  double *q = numbers_.data(), *u = q + q_size, *input = u + u_size;
+  for (std::size_t i = 0; i < knowns; ++i) {
+    const Variable* v = find(known[i], Type::real);
+    if (v == nullptr) return Result::error;
+    const bool is_state = v->role == Role::signal &&
+                          (v->signal.quantity == Quantity::q || v->signal.quantity == Quantity::u);
+    if (v->role != Role::input && !is_state) {
+      return refuse(v->name + " is neither an input nor a state: nothing is differentiated by it");
+    }
+    if (!std::isfinite(seed[i])) return refuse(v->name + ": the seed is not a finite number");
+    double* part = v->role == Role::input ? input : v->signal.quantity == Quantity::q ? q : u;
+    part[v->signal.index] += seed[i];
+  }
+  signals_.clear();
+  for (std::size_t i = 0; i < unknowns; ++i) {
+    const Variable* v = find(unknown[i], Type::real);
+    if (v == nullptr) return Result::error;
+    if (v->role != Role::signal && v->role != Role::constant) {
+      return refuse(v->name + " is not computed: it has no derivative");
+    }
+    if (v->role == Role::signal) signals_.push_back(v->signal);
+  }
+  const Status status = stepper_->differentiate({q, u, input, 0.0});
+  if (status.code != Code::ok) return refuse(status);
+  numbers_.resize(signals_.size());
+  stepper_->read_derivative(signals_.data(), signals_.size(), numbers_.data());
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < unknowns; ++i) {
+    const bool moves = table_.variables[unknown[i]].role == Role::signal;
+    derivative[i] = moves ? numbers_[next++] : 0.0;
+  }
+  return Result::ok;
+}
+
+// --------------------------------------------------------------------------- saving, restoring
+//
+// A snapshot: start time, initialized, settings, the step in use, input time; parameters; inputs;
+// input rates; the kernel's state block.
+
+namespace {
+constexpr std::size_t kSnapshotHead = 7;
+}
+
+Result Slave::save(Snapshot& snapshot) {
+  if (build() != Result::ok) return Result::error;
+  std::vector<double>& x = snapshot.values;
+  x.clear();
+  x.reserve(kSnapshotHead + parameters_.size() + 2 * inputs_.size() + stepper_->state_size());
+  x.insert(x.end(),
+           {start_time_, initialized_ ? 1.0 : 0.0, options_.step,
+            static_cast<double>(options_.integrator), static_cast<double>(options_.algorithm),
+            stepper_->options().step, *stepper_->input_time()});
+  x.insert(x.end(), parameters_.begin(), parameters_.end());
+  x.insert(x.end(), inputs_.begin(), inputs_.end());
+  x.insert(x.end(), input_rates_.begin(), input_rates_.end());
+  x.insert(x.end(), stepper_->state(), stepper_->state() + stepper_->state_size());
+  return Result::ok;
+}
+
+Result Slave::restore(const Snapshot& snapshot) {
+  if (build() != Result::ok) return Result::error;
+  const std::vector<double>& x = snapshot.values;
+  const std::size_t np = parameters_.size(), ni = inputs_.size();
+  if (x.size() != kSnapshotHead + np + 2 * ni + stepper_->state_size()) {
+    return refuse("this state belongs to another model");
+  }
+  const auto parameters = x.begin() + kSnapshotHead;
+  const auto inputs = parameters + static_cast<std::ptrdiff_t>(np);
+  const auto rates = inputs + static_cast<std::ptrdiff_t>(ni);
+  const auto block = rates + static_cast<std::ptrdiff_t>(ni);
+  const bool same_model = std::equal(parameters, inputs, parameters_.begin()) &&
+                          static_cast<double>(options_.integrator) == x[3] &&
+                          static_cast<double>(options_.algorithm) == x[4];
+  parameters_.assign(parameters, inputs);
+  inputs_.assign(inputs, rates);
+  input_rates_.assign(rates, block);
+  start_time_ = x[0];
+  initialized_ = x[1] != 0.0;
+  options_.step = x[2];
+  options_.integrator = static_cast<Integrator>(static_cast<int32_t>(x[3]));
+  options_.algorithm = static_cast<Algorithm>(static_cast<int32_t>(x[4]));
+  if (!same_model) {
+    built_ = false;
+    if (build() != Result::ok) return Result::error;
+  }
+  stepper_->set_step(x[5]);
+  *stepper_->input_time() = x[6];
+  std::copy(inputs_.begin(), inputs_.end(), stepper_->input());
+  std::copy(input_rates_.begin(), input_rates_.end(), stepper_->input_rate());
+  stepper_->restore(&*block);
+  return Result::ok;
+}
+
+// Bytes: "pliant S", hash of the GUID, number of values, checksum of all but itself, the phase and
+// the values.
+std::vector<unsigned char> Slave::serialize(const Snapshot& snapshot) const {
+  std::vector<unsigned char> values;
+  append(values, static_cast<double>(snapshot.phase));
+  for (double x : snapshot.values) append(values, x);
+  std::vector<unsigned char> bytes = {'p', 'l', 'i', 'a', 'n', 't', ' ', 'S'};
+  append(bytes, hash(table_.guid));
+  append(bytes, static_cast<uint64_t>(values.size() / sizeof(double)));
+  std::vector<unsigned char> covered = bytes;
+  covered.insert(covered.end(), values.begin(), values.end());
+  append(bytes, fnv1a(covered.data(), covered.size()));
+  bytes.insert(bytes.end(), values.begin(), values.end());
+  return bytes;
+}
+
+Result Slave::deserialize(const unsigned char* data, std::size_t size, Snapshot& snapshot) {
+  constexpr std::size_t kHead = 32;
+  const auto word = [&](std::size_t at) {
+    uint64_t x;
+    std::memcpy(&x, data + at, sizeof x);
+    return x;
+  };
+  if (size < kHead || std::memcmp(data, "pliant S", 8) != 0) {
+    return refuse("this is not a saved state of pliant");
+  }
+  if (word(8) != hash(table_.guid)) return refuse("this state belongs to another model");
+  if ((size - kHead) % sizeof(double) != 0 || word(16) != (size - kHead) / sizeof(double)) {
+    return refuse("this state is cut off or was appended to");
+  }
+  std::vector<unsigned char> covered(data, data + 24);
+  covered.insert(covered.end(), data + kHead, data + size);
+  if (word(24) != fnv1a(covered.data(), covered.size())) {
+    return refuse("this state is damaged: its checksum does not match");
+  }
+  std::vector<double> x((size - kHead) / sizeof(double));
+  std::memcpy(x.data(), data + kHead, size - kHead);
+  for (double value : x) {
+    if (!std::isfinite(value)) return refuse("this state holds a value that is not finite");
+  }
+  if (x.size() <= kSnapshotHead) return refuse("this state is cut off");
+  const auto phase = static_cast<int32_t>(x[0]);
+  x.erase(x.begin());
+  const bool sane =
+      x[2] > 0.0 && x[5] > 0.0 && x[3] >= 0.0 && x[3] <= 2.0 && x[4] >= 0.0 && x[4] <= 1.0;
+  if (!sane) return refuse("this state is damaged: its settings make no sense");
+  snapshot.phase = phase;
+  snapshot.values = std::move(x);
+  return Result::ok;
+}
+
+}  // namespace pliant

@@ -1,0 +1,98 @@
+// A co-simulation slave over the kernel, free of any FMI version's C types.
+//
+// Both flavours of FMU and the tests drive this class: it knows variables by value reference,
+// holds parameters until the model is built from them, takes communication steps in whole
+// internal steps, and saves and restores itself. It does not know which call is allowed when;
+// that is the table of fmi2.cpp.
+//
+// A call that is refused changes nothing and says why in message().
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "variables.h"
+
+namespace pliant {
+
+using Reference = unsigned int;  // value reference
+
+enum class Result : int32_t { ok, discard, error };
+
+// A complete copy of a slave, to go back to. `phase` is the caller's: where in the life of the
+// slave the copy was taken.
+struct Snapshot {
+  int32_t phase = 0;
+  std::vector<double> values;
+};
+
+class Slave {
+ public:
+  // From the contents of an FMU's data file; null and a reason on failure.
+  static std::unique_ptr<Slave> make(std::vector<unsigned char> data, std::string& error);
+
+  const std::string& guid() const { return table_.guid; }
+  const std::vector<Variable>& variables() const { return table_.variables; }
+  const std::string& message() const { return message_; }
+  double time();
+
+  Result get_real(const Reference* references, std::size_t count, double* values);
+  Result get_integer(const Reference* references, std::size_t count, int32_t* values);
+  Result set_real(const Reference* references, std::size_t count, const double* values);
+  Result set_integer(const Reference* references, std::size_t count, const int32_t* values);
+  // No variable is Boolean or text yet: says so for each type.
+  Result refuse_type(const Reference* references, std::size_t count, const char* type);
+
+  // From here on only inputs and tunable settings can be set, until reset().
+  Result set_start_time(double time);
+  Result initialize();
+  void reset();
+
+  // Advances by `size`. Discard: the motion failed inside; time() is that of the last good state.
+  Result step(double time, double size);
+
+  Result set_input_derivatives(const Reference* references, std::size_t count,
+                               const int32_t* orders, const double* values);
+  Result get_output_derivatives(const Reference* references, std::size_t count,
+                                const int32_t* orders, double* values);
+  Result directional_derivative(const Reference* unknown, std::size_t unknowns,
+                                const Reference* known, std::size_t knowns, const double* seed,
+                                double* derivative);
+
+  Result save(Snapshot& snapshot);
+  Result restore(const Snapshot& snapshot);
+  std::vector<unsigned char> serialize(const Snapshot& snapshot) const;
+  Result deserialize(const unsigned char* data, std::size_t size, Snapshot& snapshot);
+
+ private:
+  Slave(DataFile file, VariableTable table);
+
+  Result refuse(std::string message);
+  Result refuse(const Status& status);
+  const Variable* find(Reference reference, Type type);
+  bool check_settable(const Variable& variable);
+  Result check_parameters();
+  // The model as the parameters want it; nothing to do if they have not changed since.
+  Result build();
+
+  const DataFile file_;
+  const VariableTable table_;
+  std::vector<double> parameters_;
+  Options options_;
+  std::vector<double> inputs_, input_rates_;
+  double start_time_ = 0.0;
+  bool initialized_ = false;
+
+  bool built_ = false;
+  std::shared_ptr<const Model> model_;
+  std::unique_ptr<Stepper> stepper_;
+
+  std::vector<Signal> signals_;  // scratch of the calls below, to allocate once
+  std::vector<double> numbers_;
+  std::vector<unsigned> seen_;  // per variable: the set_real call that last named it
+  unsigned calls_ = 0;
+  std::string message_;
+};
+
+}  // namespace pliant

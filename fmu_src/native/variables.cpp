@@ -1,0 +1,119 @@
+#include "variables.h"
+
+namespace pliant {
+namespace {
+
+std::vector<std::string> lines(const std::string& text) {
+  std::vector<std::string> result;
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    result.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return result;
+}
+
+bool within(int32_t x, std::size_t count) { return x >= 0 && static_cast<std::size_t>(x) < count; }
+
+}  // namespace
+
+VariableTable VariableTable::read(DataFile& file) {
+  VariableTable t;
+  t.guid = file.text("fmu.guid");
+  const auto names = lines(file.text("fmu.names"));
+  const auto sections = lines(file.text("fmu.sections"));
+  t.speed_names = lines(file.text("names.speed"));
+  t.dof_names = lines(file.text("names.dof"));
+  t.input_names = lines(file.text("names.input"));
+
+  const std::size_t count = names.size();
+  const auto type = file.ints("variable.type", count);
+  const auto role = file.ints("variable.role", count);
+  const auto output = file.ints("variable.output", count);
+  const auto tunable = file.ints("variable.tunable", count);
+  const auto quantity = file.ints("variable.quantity", count);
+  const auto element = file.ints("variable.element", count);
+  const auto index = file.ints("variable.index", count);
+  const std::size_t parameters = file.count("parameter.start");
+  const auto start = file.reals("parameter.start", parameters);
+  const auto least = file.reals("parameter.min", parameters);
+  const auto most = file.reals("parameter.max", parameters);
+  const auto term_counts = file.ints("parameter.terms", parameters);
+  const std::size_t terms = file.count("term.index");
+  const auto term_section = file.ints("term.section", terms);
+  const auto term_index = file.ints("term.index", terms);
+  const auto term_slope = file.reals("term.slope", terms);
+  const std::size_t checks = file.count("check.kind");
+  const auto check_kind = file.ints("check.kind", checks);
+  const auto check_parameter = file.ints("check.parameter", checks);
+  const std::size_t constants = file.count("constant.value");
+  t.constants = file.reals("constant.value", constants);
+  const auto setting = file.reals("setting.default", 5);
+  if (!file.ok()) return t;
+
+  const auto reject = [&](const std::string& what) {
+    file.fail("variable table: " + what);
+    return VariableTable();
+  };
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool sane = within(type[i], 3) && within(role[i], 5);
+    if (!sane) return reject("'" + names[i] + "' is of no known kind");
+    Variable v{names[i],
+               static_cast<Type>(type[i]),
+               static_cast<Role>(role[i]),
+               output[i] != 0,
+               tunable[i] != 0,
+               {static_cast<Quantity>(quantity[i]), element[i], index[i]}};
+    const bool exists = v.role == Role::parameter  ? within(index[i], parameters)
+                        : v.role == Role::constant ? within(index[i], constants)
+                        : v.role == Role::setting  ? within(index[i], 3)
+                        : v.role == Role::input    ? within(index[i], t.input_names.size())
+                                                   : true;
+    if (!exists) return reject("'" + names[i] + "' stands for nothing");
+    t.variables.push_back(std::move(v));
+  }
+
+  std::size_t term = 0;
+  for (std::size_t p = 0; p < parameters; ++p) {
+    Parameter parameter{start[p], least[p], most[p], {}};
+    if (term_counts[p] < 0 || static_cast<std::size_t>(term_counts[p]) > terms - term) {
+      return reject("bad parameter terms");
+    }
+    for (int32_t k = 0; k < term_counts[p]; ++k, ++term) {
+      double base = 0.0;
+      if (!within(term_section[term], sections.size()) || term_index[term] < 0 ||
+          !file.real_at(sections[static_cast<std::size_t>(term_section[term])],
+                        static_cast<std::size_t>(term_index[term]), base)) {
+        return reject("a parameter points outside the data");
+      }
+      parameter.terms.push_back({sections[static_cast<std::size_t>(term_section[term])],
+                                 static_cast<std::size_t>(term_index[term]), term_slope[term]});
+    }
+    t.parameters.push_back(std::move(parameter));
+  }
+  for (std::size_t i = 0; i < checks; ++i) {
+    const std::size_t needs = check_kind[i] == 0 ? 4 : 6;
+    if (!within(check_kind[i], 2) || check_parameter[i] < 0 ||
+        static_cast<std::size_t>(check_parameter[i]) + needs > parameters) {
+      return reject("bad parameter check");
+    }
+    t.checks.push_back(
+        {static_cast<Check::Kind>(check_kind[i]), static_cast<std::size_t>(check_parameter[i])});
+  }
+  const auto choice = [&](double x, int32_t count) {
+    return x >= 0.0 && x < count && x == static_cast<double>(static_cast<int32_t>(x));
+  };
+  if (!(setting[0] > 0.0) || !choice(setting[1], 3) || !choice(setting[2], 2) ||
+      !choice(setting[3], 2)) {
+    return reject("bad settings");
+  }
+  t.options.step = setting[0];
+  t.options.integrator = static_cast<Integrator>(static_cast<int32_t>(setting[1]));
+  t.options.algorithm = static_cast<Algorithm>(static_cast<int32_t>(setting[2]));
+  t.options.node_rotation = static_cast<NodeRotation>(static_cast<int32_t>(setting[3]));
+  t.options.audit = setting[4] != 0.0;
+  return t;
+}
+
+}  // namespace pliant

@@ -1,0 +1,60 @@
+// The variable table of an FMU: what each value reference means to the kernel.
+//
+// It stands in the FMU's data file beside the kernel's own sections, written by
+// pliant/model_description/sections.py. A value reference is a row of the table.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "data_file.h"
+#include "stepper.h"
+
+namespace pliant {
+
+enum class Type : int32_t { real, integer, boolean };
+enum class Role : int32_t { signal, input, parameter, setting, constant };
+enum class Setting : int32_t { step, integrator, algorithm };
+
+struct Variable {
+  std::string name;
+  Type type;
+  Role role;
+  bool output, tunable;
+  Signal signal;  // of a signal; else `signal.index` is the number of the input, parameter, ...
+};
+
+// A number of the kernel's data that follows a parameter:
+// data = base + sum over parameters of slope (value - start).
+struct Term {
+  std::string section;
+  std::size_t index;
+  double slope;
+};
+
+struct Parameter {
+  double start, least, most;
+  std::vector<Term> terms;
+};
+
+// Parameters that only make sense together, from `first` on.
+struct Check {
+  enum class Kind : int32_t { quaternion, inertia } kind;
+  std::size_t first;
+};
+
+struct VariableTable {
+  std::string guid;
+  std::vector<Variable> variables;
+  std::vector<Parameter> parameters;
+  std::vector<Check> checks;
+  std::vector<double> constants;
+  Options options;  // defaults
+  std::vector<std::string> speed_names, dof_names, input_names;
+
+  // Fills the table; on failure the file says why.
+  static VariableTable read(DataFile& file);
+};
+
+}  // namespace pliant
