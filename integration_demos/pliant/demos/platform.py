@@ -100,7 +100,7 @@ def platform(case: int) -> pl.System:
 
 def h49() -> pl.System:
     """Huynh's system of 49 bodies, open."""
-    return _platform("platform_h49", H49, is_flexible=True)
+    return _platform("h49", H49, is_flexible=True)
 
 
 def loops(case: int) -> tuple[Loop, ...]:
