@@ -162,6 +162,7 @@ def modes(
     console.print(table if bodies else "no flexible bodies")
     for locked in (True, False):
         title = f"assembled, joints {'locked' if locked else 'free'}"
+        console.print()
         console.print(_assembled_table(assembled_modes(model, locked=locked), title, count))
 
 
@@ -169,7 +170,7 @@ def _assembled_table(assembled: AssembledModes, title: str, count: int) -> Table
     from pliant.report import plain_table
 
     left = len(assembled.modes) - count
-    footer = f"{assembled.rigid} rigid freedoms"
+    footer = f"{assembled.rigid} rigid freedom{'' if assembled.rigid == 1 else 's'}"
     if left > 0:
         footer += f"; {left} more modes up to {assembled.frequencies[-1]:.4g} Hz"
     table = plain_table(title)

@@ -5,7 +5,7 @@ then hold; they are asked for torques every millisecond. What they do not see is
 bend and how the station, which floats, gives way.
 
 >>> run = slew_arm(duration=0.1)
->>> run.result["joint.elbow_pitch.q"][0]
+>>> float(run.result["joint.elbow_pitch.q"][0])
 1.75
 """
 
