@@ -131,6 +131,7 @@ def _draw(axes: Axes, result: Result, panel: _Panel) -> None:
         axes.plot([], [], " ", label=f"and {count - _LEGEND_ROWS} more")
     unit = f" [{panel.unit}]" if panel.unit not in ("", "1") else ""
     axes.set_title(f"{panel.title}{unit}", loc="left", fontsize=10)
+    axes.yaxis.set_major_formatter("{x:.6g}")  # no common factor, which would push the title up
     axes.grid(True, alpha=0.3)
     axes.margins(x=0)
     axes.spines[["top", "right"]].set_visible(False)
