@@ -13,9 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pliant.data_file import pack
+from pliant.data_file import Section, pack
 from pliant.mechanism import Mechanism, TreeBody, TreeJoint, resolve
 from pliant.modal_integrals import ModalIntegrals, integrate
 from pliant.model import BodySlots, JointSlots, Model, NodeSlots, WheelSlots
@@ -81,16 +80,19 @@ class _Compiler:
             self._add_body(body)
         self._add_loads()
         self.sections["gravity"].append(self.mechanism.gravity)
-        flat: dict[str, NDArray[np.float64] | NDArray[np.int32]] = {}
+        flat: dict[str, Section] = {}
         for name, ints in self.counts.items():
             flat[name] = np.array(ints, np.int32)
         for name, parts in self.sections.items():
             flat[name] = np.concatenate([np.ravel(part) for part in parts] or [np.zeros(0)])
+        for values in flat.values():
+            values.setflags(write=False)
         blob = pack(flat)
         return Model(
             name=self.mechanism.name,
             digest=hashlib.sha256(blob + self._names().encode()).hexdigest(),
             blob=blob,
+            sections=flat,
             mechanism=self.mechanism,
             q_size=self.q,
             u_size=self.u,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from pliant.data_file import Section
 from pliant.mechanism import Mechanism
 
 
@@ -52,12 +53,14 @@ class Model:
 
     The vectors: ``q`` holds for each body its joint coordinates and modes, ``u`` its joint
     speeds, modal rates and wheel speeds; the inputs are all joint efforts, then six numbers for
-    each node, then wheel torques. Bodies are in breadth-first order.
+    each node, then wheel torques. Bodies are in breadth-first order. ``blob`` is the kernel's
+    data file, made of ``sections``.
     """
 
     name: str
     digest: str
-    blob: bytes
+    blob: bytes = field(repr=False)
+    sections: dict[str, Section] = field(repr=False, compare=False)
     mechanism: Mechanism
     q_size: int
     u_size: int
@@ -66,3 +69,46 @@ class Model:
     bodies: tuple[BodySlots, ...]
     nodes: tuple[NodeSlots, ...]
     wheels: tuple[WheelSlots, ...]
+
+    # What the kernel's numbers of freedoms, speeds and inputs are called in messages.
+
+    @property
+    def freedom_names(self) -> list[str]:
+        """The freedoms of all joints in order: ``joint elbow``, ``joint base freedom 2``."""
+        return [name for joint in self.joints for name in _numbered(joint)]
+
+    @property
+    def speed_names(self) -> list[str]:
+        """The speeds u: freedoms of joints, ``body boom mode 2``, ``wheel base.rw1``."""
+        names = [self.name] * self.u_size
+        for joint in self.joints:
+            names[joint.u] = _numbered(joint)
+        for body in self.bodies:
+            modes = body.etad.stop - body.etad.start
+            names[body.etad] = [f"body {body.name} mode {i + 1}" for i in range(modes)]
+        for wheel in self.wheels:
+            names[wheel.u] = f"wheel {wheel.name}"
+        return names
+
+    @property
+    def input_names(self) -> list[str]:
+        """The inputs: ``joint elbow effort``, ``node hand.pad force``, ``wheel rw1 torque``."""
+        efforts = [
+            f"joint {joint.name} effort"
+            for joint in self.joints
+            for _ in range(joint.u.start, joint.u.stop)
+        ]
+        loads = [
+            f"node {node.name} {part}"
+            for node in self.nodes
+            for part in ("force", "torque")
+            for _ in range(3)
+        ]
+        return [*efforts, *loads, *(f"wheel {wheel.name} torque" for wheel in self.wheels)]
+
+
+def _numbered(joint: JointSlots) -> list[str]:
+    count = joint.u.stop - joint.u.start
+    if count == 1:
+        return [f"joint {joint.name}"]
+    return [f"joint {joint.name} freedom {i + 1}" for i in range(count)]

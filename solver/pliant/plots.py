@@ -26,6 +26,7 @@ _QUANTITIES = {
     ("joint", "qd"): "joint rate",
     ("joint", "qdd"): "joint acceleration",
     ("joint", "quat"): "joint quaternion",
+    ("joint", "quatd"): "joint quaternion rate",
     ("joint", "tau"): "joint effort",
     ("joint", "f"): "joint effort",
     ("reaction", "f"): "joint reaction force",
@@ -36,9 +37,12 @@ _QUANTITIES = {
     ("node", "w"): "node angular velocity",
     ("node", "a"): "node acceleration",
     ("node", "alpha"): "node angular acceleration",
+    ("node", "inverse_inertia"): "node inverse inertia",
     ("body", "eta"): "modal coordinate",
     ("body", "etad"): "modal rate",
+    ("body", "etadd"): "modal acceleration",
     ("wheel", "speed"): "wheel speed",
+    ("wheel", "acceleration"): "wheel acceleration",
     ("momentum", "p"): "momentum",
     ("momentum", "L"): "angular momentum",
 }
@@ -151,8 +155,10 @@ def _label(channel: Channel) -> str:
     part = channel.component
     if not part:
         return element
-    if words[-1] == "quat":
+    if words[-1] in ("quat", "quatd"):
         return f"{element} {'wxyz'[part - 1]}"
+    if words[-1] == "inverse_inertia":
+        return f"{element} [{part}]"
     if words[0] in ("node", "momentum") or ".reaction." in channel.name:
         return f"{element} {'xyz'[part - 1]}"
     return f"{element} [{part}]"

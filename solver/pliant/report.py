@@ -10,9 +10,10 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.tree import Tree
 
+from pliant.channels import axis_text
 from pliant.mechanism import TreeBody, TreeJoint
 from pliant.model import Model
-from pliant.modes import highest_frequency
+from pliant.modes import ACCURATE, highest_frequency, suggested_step
 from pliant.reduced import Array
 from pliant.simulation import Simulation
 from pliant.system import System
@@ -20,7 +21,6 @@ from pliant.system import System
 _LIGHT = 1e-5  # of the heaviest body: a mass worth a question
 _LINED_UP = 0.1  # smallest singular value of three rotation axes: about 6 degrees from gimbal lock
 _STABLE = {"leapfrog": 2.0, "euler_cromer": 2.0, "rk4": 2.78}  # bounds on step times omega
-_ACCURATE = 0.5  # step times omega above which the phase of a mode drifts visibly
 
 
 class ModelReport:
@@ -71,7 +71,7 @@ class ModelReport:
         if self._omega > 0.0:
             yield (
                 f"highest frequency {self._omega / (2 * np.pi):.4g} Hz: steps up to "
-                f"{_ACCURATE / self._omega:.2g} s follow it, "
+                f"{ACCURATE / self._omega:.2g} s follow it, "
                 f"{self._stable / self._omega:.2g} s is the limit"
             )
 
@@ -119,12 +119,12 @@ class ModelReport:
         if product >= limit:
             yield (
                 f"{what}: a step of {step:g} s is unstable, the limit is {limit / omega:.3g} s; "
-                f"take {_round_down(_ACCURATE / omega):g} s or keep fewer modes"
+                f"take {suggested_step(omega):g} s or keep fewer modes"
             )
-        elif product > _ACCURATE:
+        elif product > ACCURATE:
             yield (
                 f"{what}: stable at a step of {step:g} s, but the phase of the fastest modes will "
-                f"drift; {_round_down(_ACCURATE / omega):g} s follows them"
+                f"drift; {suggested_step(omega):g} s follows them"
             )
 
     def _light(self) -> Iterator[str]:
@@ -171,8 +171,8 @@ def _line(body: TreeBody) -> str:
 
 def _joint_text(joint: TreeJoint) -> str:
     axes = [*joint.translations, *joint.rotations]
-    axis = f" about {_axis_text(axes[0])}" if len(axes) == 1 and len(joint.rotations) else ""
-    axis = f" along {_axis_text(axes[0])}" if len(axes) == 1 and len(joint.translations) else axis
+    axis = f" about {axis_text(axes[0])}" if len(axes) == 1 and len(joint.rotations) else ""
+    axis = f" along {axis_text(axes[0])}" if len(axes) == 1 and len(joint.translations) else axis
     held = ", prescribed" if joint.prescribed else ""
     return f"[cyan]{joint.name}[/cyan] ({joint.type}{axis}{held})"
 
@@ -184,19 +184,5 @@ def _body_text(body: TreeBody) -> str:
     return f"[bold]{body.name}[/bold] {body.reduced.mass:.6g} kg{flexible}{wheels}"
 
 
-def _axis_text(axis: Array) -> str:
-    for letter, unit in zip("xyz", np.eye(3), strict=True):
-        for sign, text in ((1.0, letter), (-1.0, f"-{letter}")):
-            if np.allclose(axis, sign * unit, atol=1e-12):
-                return text
-    return _numbers(axis)
-
-
 def _numbers(values: Array) -> str:
     return ", ".join(f"{value:.4g}" for value in values)
-
-
-def _round_down(value: float) -> float:
-    """To one of 1, 2, 5 times a power of ten: a step that divides most durations."""
-    power = 10.0 ** np.floor(np.log10(value))
-    return float(max(m for m in (1.0, 2.0, 5.0) if m * power <= value * (1 + 1e-12)) * power)

@@ -93,10 +93,14 @@ class Result:
     @property
     def qdd(self) -> Array:
         """(N, joint freedoms) accelerations of the joints in the order of the model's state."""
-        return self._whole("udot")
+        return self._whole("udot", "joint.")
 
-    def _whole(self, source: str) -> Array:
-        columns = {c.index: i for i, c in enumerate(self.channels) if c.source[0] == source}
+    def _whole(self, source: str, of: str = "") -> Array:
+        columns = {
+            c.index: i
+            for i, c in enumerate(self.channels)
+            if c.source[0] == source and c.name.startswith(of)
+        }
         expected = int(self.info.get(f"size_{source}", -1))
         if len(columns) != expected:
             raise PliantError(

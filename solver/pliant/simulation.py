@@ -22,13 +22,10 @@ from pliant.errors import ModelError, Problem, SolverError
 from pliant.handles import BodyHandle, JointHandle, NodeHandle, WheelHandle
 from pliant.inputs import Inputs, InputState, Motions
 from pliant.model import Model
+from pliant.options import ALGORITHMS, INTEGRATORS, NODE_ROTATIONS
 from pliant.part import suggest
 from pliant.reduced import Array
 from pliant.system import System
-
-ALGORITHMS = ("order_n", "dense")
-INTEGRATORS = ("leapfrog", "rk4", "euler_cromer")
-NODE_ROTATIONS = ("exact", "paper")
 
 _WHOLE_STEPS = 1e-6  # tolerance on a duration, in steps
 _Slots = TypeVar("_Slots")
@@ -318,65 +315,22 @@ def _describe(model: Model, status: Status) -> tuple[str, str]:
     """The element that a failed call points at, and what to do about it."""
     codes = {
         1: (
-            _freedom_name,
+            model.freedom_names,
             "what hangs on this freedom has no inertia along it; give the bodies outboard of it "
             "mass or inertia, or make the joint fixed",
         ),
         2: (
-            _speed_name,
+            model.speed_names,
             "it has no inertia of its own; check the shapes and masses behind it",
         ),
         3: (
-            _speed_name,
+            model.speed_names,
             "the motion grew without bound; take a shorter step, fewer or lower modes, or look "
             "for loads and springs too stiff for the step ('pliant check' names the limit)",
         ),
-        4: (_input_name, "the input is not finite; check what is applied there"),
+        4: (model.input_names, "the input is not finite; check what is applied there"),
     }
     if status.code not in codes:
         return model.name, f"the kernel stopped with code {status.code}"
-    name, message = codes[status.code]
-    return name(model, status.element), message
-
-
-def _freedom_name(model: Model, index: int) -> str:
-    """By the number of a freedom among those of all joints."""
-    first = 0
-    for joint in model.joints:
-        count = joint.u.stop - joint.u.start
-        if first <= index < first + count:
-            return _with_number(f"joint {joint.name}", index - first, count)
-        first += count
-    return model.name
-
-
-def _speed_name(model: Model, index: int) -> str:
-    for joint in model.joints:
-        if joint.u.start <= index < joint.u.stop:
-            count = joint.u.stop - joint.u.start
-            return _with_number(f"joint {joint.name}", index - joint.u.start, count)
-    for body in model.bodies:
-        if body.etad.start <= index < body.etad.stop:
-            return f"body {body.name} mode {index - body.etad.start + 1}"
-    for wheel in model.wheels:
-        if wheel.u == index:
-            return f"wheel {wheel.name}"
-    return model.name
-
-
-def _input_name(model: Model, index: int) -> str:
-    for joint in model.joints:
-        if joint.input.start <= index < joint.input.stop:
-            return f"joint {joint.name} effort"
-    for node in model.nodes:
-        if node.input.start <= index < node.input.stop:
-            part = "force" if index - node.input.start < 3 else "torque"
-            return f"node {node.name} {part}"
-    for wheel in model.wheels:
-        if wheel.input == index:
-            return f"wheel {wheel.name} torque"
-    return model.name
-
-
-def _with_number(name: str, index: int, count: int) -> str:
-    return name if count == 1 else f"{name} freedom {index + 1}"
+    names, message = codes[status.code]
+    return names[status.element], message
