@@ -8,8 +8,8 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Workers of the test run.
 JOBS   ?= 2
 
-KERNEL_SOURCES := $(wildcard solver/kernel/*.h solver/kernel/*.cpp)
-BUILD_FILES    := pyproject.toml build_scripts/CMakeLists.txt
+CPP_SOURCES   := $(wildcard solver/kernel/*.h solver/kernel/*.cpp fmu_src/native/*.h fmu_src/native/*.cpp)
+BUILD_FILES   := pyproject.toml build_scripts/CMakeLists.txt fmu_src/native/exports.map
 # With CI set, warnings in the kernel are errors; a stamp of its own makes that take effect.
 INSTALLED      := $(VENV)/.installed$(if $(CI),-werror)
 
@@ -38,7 +38,7 @@ $(VENV)/.build-tools: $(VENV)/.created
 	$(PIP) install "scikit-build-core>=0.11" "nanobind>=2.2" "cmeel-eigen>=3.4,<4" cmake ninja
 	@touch $@
 
-$(INSTALLED): $(VENV)/.build-tools $(KERNEL_SOURCES) $(BUILD_FILES)
+$(INSTALLED): $(VENV)/.build-tools $(CPP_SOURCES) $(BUILD_FILES)
 	PATH="$(abspath $(BIN)):$$PATH" $(PIP) install --no-build-isolation --editable . \
 	    --config-settings=cmake.define.PLIANT_WERROR=$(if $(CI),ON,OFF)
 	@touch $@
@@ -68,12 +68,12 @@ lint: install $(VENV)/.extra-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/clang-format --dry-run --Werror $(KERNEL_SOURCES)
+	$(BIN)/clang-format --dry-run --Werror $(CPP_SOURCES)
 
 format: install $(VENV)/.extra-lint
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/clang-format -i $(KERNEL_SOURCES)
+	$(BIN)/clang-format -i $(CPP_SOURCES)
 
 clean:
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis $(VENV)/.installed*

@@ -93,7 +93,7 @@ void check_size(const char* what, const VectorIn& x, int32_t size) {
 }
 
 void configure(Kernel& k, double step, const std::string& integrator, const std::string& algorithm,
-               const std::string& node_rotation, bool audit) {
+               const std::string& node_rotation, bool audit, double loop_steps) {
   if (!(step > 0.0) || !(step < 1e9)) throw nb::value_error("step must be a positive time in s");
   pliant::Options o;
   o.step = step;
@@ -103,6 +103,8 @@ void configure(Kernel& k, double step, const std::string& integrator, const std:
   o.node_rotation =
       choice<pliant::NodeRotation>("node rotation", node_rotation, {"exact", "paper"});
   o.audit = audit;
+  if (!(loop_steps >= 2.0)) throw nb::value_error("loop_steps must be at least 2");
+  o.loop_steps = loop_steps;
   k.stepper().configure(o);
 }
 
@@ -137,8 +139,10 @@ using SignalsIn = nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig, nb::devi
 
 // In the order of pliant::Quantity.
 constexpr const char* kQuantities[] = {
-    "q",    "u",      "quaternion_rate", "energy", "momentum",
-    "udot", "effort", "reaction",        "node",   "inverse_inertia"};
+    "q",         "u",         "quaternion_rate", "energy",        "momentum",
+    "udot",      "effort",    "reaction",        "node",          "inverse_inertia",
+    "loop_gap",  "loop_rate", "loop_force",      "loop_reaction", "loop_position",
+    "loop_speed"};
 
 // Signals of one model, checked.
 struct Signals {
@@ -269,7 +273,7 @@ NB_MODULE(_kernel, module) {
           },
           inner)
       .def("configure", &configure, nb::kw_only(), "step"_a, "integrator"_a, "algorithm"_a,
-           "node_rotation"_a, "audit"_a)
+           "node_rotation"_a, "audit"_a, "loop_steps"_a = 10.0)
       .def("reset", [](Kernel& k) { k.stepper().reset(); })
       .def("state_written", [](Kernel& k) { k.stepper().state_written(); })
       .def("evaluate", [](Kernel& k) { return k.stepper().evaluate(); })

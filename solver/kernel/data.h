@@ -58,6 +58,26 @@ struct NodeWork {
   Vec6<T> bias;  // acceleration for zero accelerations of head and modes
 };
 
+// One held direction of a loop, world axes (loops.h).
+template <class T>
+struct LoopRowWork {
+  Vec6<T> on_a, on_b;  // unit force on either node
+  T gap, rate, bias;   // g, g', g'' for zero accelerations of heads and modes
+};
+
+// One free direction of a loop.
+template <class T>
+struct LoopFreedomWork {
+  Vec6<T> on_b;  // unit effort on node b
+  T position, rate, effort;
+};
+
+// Where a prescribed direction of a loop is to be; zero for held ones.
+template <class T>
+struct LoopTarget {
+  T position, rate, acceleration;
+};
+
 template <class T>
 struct Data {
   explicit Data(const Model& m)
@@ -79,10 +99,23 @@ struct Data {
         field_column(m.largest_fields),
         psi(m.largest_modes),
         loaded(m.nodes.size()),
-        response_force(m.dof_count),
-        response_rhs(m.internal_count),
-        response_udot(m.internal_count),
-        path(m.bodies.size()) {
+        column_rhs(m.largest_internals),
+        column_scaled(m.u_size),
+        path(m.bodies.size()),
+        node_column(6 * m.u_size),
+        node_rows(6 * m.loop_rows.size()),
+        loop_row(m.loop_rows.size()),
+        loop_freedom(m.loop_freedoms.size()),
+        loop_target(m.loop_rows.size()),
+        loop_angle(m.loop_rows.size()),
+        column(m.loop_rows.size() * static_cast<std::size_t>(m.u_size)),
+        column_passed(m.loop_rows.size() * m.bodies.size()),
+        lambda_matrix(m.loop_rows.size() * m.loop_rows.size()),
+        multiplier(m.loop_rows.size()),
+        multiplier_scratch(m.loop_rows.size()),
+        row_scratch(m.loop_rows.size()),
+        pivot_scale(m.loop_rows.size()),
+        pivot_order(m.loop_rows.size()) {
     for (int32_t i = 0; i < m.dof_count; ++i) held[i] = m.dofs[i].drive != -2 ? 1 : 0;
   }
 
@@ -90,8 +123,12 @@ struct Data {
     return sizeof(*this) + body.bytes() + dof.bytes() + internal.bytes() + coupling.bytes() +
            node.bytes() + jacobian.bytes() + q.bytes() + u.bytes() + udot.bytes() + input.bytes() +
            held.bytes() + field_q.bytes() + field_u.bytes() + field_a.bytes() + field_bias.bytes() +
-           field_column.bytes() + psi.bytes() + loaded.bytes() + response_force.bytes() +
-           response_rhs.bytes() + response_udot.bytes() + path.bytes();
+           field_column.bytes() + psi.bytes() + loaded.bytes() + column_rhs.bytes() +
+           column_scaled.bytes() + path.bytes() + node_column.bytes() + node_rows.bytes() +
+           loop_row.bytes() + loop_freedom.bytes() + loop_target.bytes() + loop_angle.bytes() +
+           column.bytes() + column_passed.bytes() + lambda_matrix.bytes() + multiplier.bytes() +
+           multiplier_scratch.bytes() + row_scratch.bytes() + pivot_scale.bytes() +
+           pivot_order.bytes();
   }
 
   Buffer<BodyWork<T>> body;
@@ -114,10 +151,23 @@ struct Data {
   Buffer<int32_t> loaded;  // nodes with a load from outside
   int32_t loaded_count = 0;
 
-  // Right-hand sides and internal accelerations of one load alone, and the bodies of a path
-  // (response.h).
-  Buffer<T> response_force, response_rhs, response_udot;
+  // Single loads (columns.h): scratch, and the columns of one node.
+  Buffer<T> column_rhs, column_scaled;
   Buffer<int32_t> path;
+  Buffer<T> node_column, node_rows;
+
+  // Loops (loops.h). outward: rows and freedoms; inward: columns (row x speed), what joints pass
+  // on (row x body), factors of Lambda (row x row); then the multipliers.
+  Buffer<LoopRowWork<T>> loop_row;
+  Buffer<LoopFreedomWork<T>> loop_freedom;
+  Buffer<LoopTarget<T>> loop_target;
+  Buffer<T> loop_angle;  // prescribed about the first free axis, for rows of kind rotation
+  Buffer<T> column;
+  Buffer<Vec6<T>> column_passed;
+  Buffer<T> lambda_matrix, multiplier, multiplier_scratch, row_scratch, pivot_scale;
+  Buffer<int32_t> pivot_order;
+  int32_t loop_rank = 0;
+  double loop_time = 1.0;  // T of Baumgarte
 
   NodeRotation node_rotation = NodeRotation::exact;
 };

@@ -6,13 +6,14 @@
 //     f = M_composite p  (freedom)   or   f = column  (mode, wheel),
 // carried inward over i's ancestors: against a freedom p.f, against a mode s.f.
 // The right-hand side is the force that zero accelerations would take (inverse dynamics).
+// Loops by the Schur complement J M^-1 J^T, the Jacobian J built row by row.
 // Kept as an independent check on order_n, and faster for a few bodies with many modes.
 #pragma once
 
 #include <Eigen/Cholesky>
 #include <algorithm>
 
-#include "forward_dynamics.h"
+#include "loops.h"
 
 namespace pliant::PLIANT_ISA {
 
@@ -97,9 +98,43 @@ inline void assemble(const Model& m, Data<double>& d, double* matrix, double* rh
   }
 }
 
+// Adds the generalised force of a wrench at a node: one row of a loop's Jacobian. Held freedoms
+// have no part in it.
+inline void add_generalised_force(const Model& m, const Data<double>& d, int32_t node,
+                                  const Vec6<double>& wrench, double* row) {
+  const NodeConst& c = m.nodes[node];
+  int32_t i = c.body;
+  Vec6<double> f;
+  if (m.bodies[i].modes == 0) {
+    f = force_from(wrench, d.body[i].R * V3<double>::load(c.position.x));
+  } else {
+    for (int32_t j = 0; j < m.bodies[i].modes; ++j) {
+      row[m.bodies[i].u0 + m.bodies[i].dofs + j] += dot(d.jacobian[c.work0 + j], wrench);
+    }
+    f = force_from(wrench, d.node[node].r);
+  }
+  while (true) {
+    const BodyConst& b = m.bodies[i];
+    for (int32_t k = 0; k < b.dofs; ++k) {
+      if (d.held[b.dof0 + k]) continue;
+      row[b.u0 + k] += dot(d.dof[b.dof0 + k].axis, k < b.translations ? f.lin : f.ang);
+    }
+    if (b.parent < 0) return;
+    const BodyConst& pc = m.bodies[b.parent];
+    f = force_from(f, d.body[i].arm);
+    if (b.parent_node >= 0) {
+      const Vec6<double>* s = &d.jacobian[m.nodes[b.parent_node].work0];
+      for (int32_t j = 0; j < pc.modes; ++j) row[pc.u0 + pc.dofs + j] += dot(s[j], f);
+      f = force_from(f, d.node[b.parent_node].r);
+    }
+    i = b.parent;
+  }
+}
+
 inline Status dense(const Model& m, Data<double>& d, double* matrix, double* rhs) {
   assemble(m, d, matrix, rhs);
   const auto n = static_cast<Eigen::Index>(m.u_size);
+  using T = double;
   using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   Eigen::Map<Matrix> M(matrix, n, n);
   Eigen::Map<Eigen::VectorXd> x(rhs, n);
@@ -128,6 +163,40 @@ inline Status dense(const Model& m, Data<double>& d, double* matrix, double* rhs
     return {Code::singular_joint, 0, 0.0, 0};
   }
   factor.solveInPlace(x);
+  if (!m.loops.empty()) {
+    const auto rows = static_cast<int32_t>(m.loop_rows.size());
+    T* z = d.column_scaled.data();
+    Eigen::Map<Eigen::VectorXd> solved(z, n);
+    const auto jacobian_row = [&](int32_t i) { return &d.column[i * m.u_size]; };
+    const double pull = 1.0 / d.loop_time;
+    for (const LoopConst& loop : m.loops) {
+      for (int32_t i = loop.row0; i < loop.row0 + loop.rows; ++i) {
+        const LoopRowWork<T>& row = d.loop_row[i];
+        std::memset(jacobian_row(i), 0, static_cast<std::size_t>(n) * sizeof(double));
+        add_generalised_force(m, d, loop.node_b, row.on_b, jacobian_row(i));
+        if (loop.node_a >= 0) add_generalised_force(m, d, loop.node_a, row.on_a, jacobian_row(i));
+        const Eigen::Map<Eigen::VectorXd> J(jacobian_row(i), n);
+        // udot in Data is zero still: row_acceleration() is g'' without any
+        d.multiplier[i] = -(row_acceleration(m, d, loop, row) + J.dot(x) + 2.0 * pull * row.rate +
+                            pull * pull * row.gap);
+        solved = J;
+        factor.solveInPlace(solved);
+        for (int32_t j = 0; j <= i; ++j) {
+          d.lambda_matrix[i * rows + j] =
+              Eigen::Map<Eigen::VectorXd>(jacobian_row(j), n).dot(solved);
+        }
+      }
+    }
+    d.loop_rank = factor_semidefinite(d.lambda_matrix.data(), rows, d.pivot_order.data(),
+                                      d.pivot_scale.data());
+    solve_rows(m, d, d.multiplier.data());
+    solved.setZero();
+    for (int32_t i = 0; i < rows; ++i) {
+      solved += d.multiplier[i] * Eigen::Map<Eigen::VectorXd>(jacobian_row(i), n);
+    }
+    factor.solveInPlace(solved);
+    x += solved;
+  }
   for (const BodyConst& b : m.bodies) {
     for (int32_t k = 0; k < b.dofs; ++k) {
       if (d.held[b.dof0 + k]) rhs[b.u0 + k] = d.dof[b.dof0 + k].acceleration;

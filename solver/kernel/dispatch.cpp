@@ -78,6 +78,15 @@ bool exists(const Model& m, const Signal& s) {
       return among(s.element, m.nodes.size()) && among(s.index, 19);
     case Quantity::inverse_inertia:
       return among(s.element, m.nodes.size()) && among(s.index, 21);
+    case Quantity::loop_gap:
+    case Quantity::loop_rate:
+    case Quantity::loop_force:
+      return s.element == 0 && among(s.index, m.loop_rows.size());
+    case Quantity::loop_reaction:
+      return among(s.element, m.loops.size()) && among(s.index, 6);
+    case Quantity::loop_position:
+    case Quantity::loop_speed:
+      return s.element == 0 && among(s.index, m.loop_freedoms.size());
   }
   return false;
 }

@@ -102,6 +102,8 @@ class Dynamics {
     if (q != d.q.data()) std::copy(q, q + m.q_size, d.q.begin());
     if (u != d.u.data()) std::copy(u, u + m.u_size, d.u.begin());
     drive(t, since, d.q.data(), d.u.data());
+    d.loop_time = options.loop_steps * options.step;
+    for (const LoopConst& loop : m.loops) drive_loop(m, loop, t, 0.0, d);
   }
 
   // Moves the prescribed freedoms to where they are at the time t.

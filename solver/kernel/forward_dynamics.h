@@ -198,33 +198,31 @@ inline void outward(const Model& m, Data<T>& d) {
   }
 }
 
-// Loads at nodes, world axes: [f; r x f + t] on the head, Jacobian^T [f; t] on the modes.
+// A load at a node, world axes: [f; r x f + t] on the head, Jacobian^T [f; t] on the modes. On
+// flexible bodies the kinematics of the node must be in Data.
+template <class T>
+inline void add_load(const Model& m, Data<T>& d, int32_t node, const Vec6<T>& wrench) {
+  const NodeConst& c = m.nodes[node];
+  const BodyConst& b = m.bodies[c.body];
+  BodyWork<T>& body = d.body[c.body];
+  if (b.modes == 0) {
+    body.G += force_from(wrench, body.R * V3<T>::load(c.position.x));
+    return;
+  }
+  body.G += force_from(wrench, d.node[node].r);
+  const Vec6<T>* jacobian = &d.jacobian[c.work0];
+  InternalWork<T>* internal = &d.internal[b.internal0];
+  for (int32_t i = 0; i < b.modes; ++i) internal[i].rhs += dot(jacobian[i], wrench);
+}
+
 template <class T>
 inline void add_loads(const Model& m, Data<T>& d) {
   for (int32_t l = 0; l < d.loaded_count; ++l) {
     const int32_t k = d.loaded[l];
-    const NodeConst& c = m.nodes[k];
-    const BodyConst& b = m.bodies[c.body];
-    BodyWork<T>& body = d.body[c.body];
+    if (m.bodies[m.nodes[k].body].modes > 0) node_kinematics(m, d, k);
     const T* x = &d.input[m.node_input0 + 6 * k];
-    const Vec6<T> wrench{V3<T>::of(x[0], x[1], x[2]), V3<T>::of(x[3], x[4], x[5])};
-    if (b.modes == 0) {
-      body.G += force_from(wrench, body.R * V3<T>::load(c.position.x));
-      continue;
-    }
-    node_kinematics(m, d, k);
-    body.G += force_from(wrench, d.node[k].r);
-    const Vec6<T>* jacobian = &d.jacobian[c.work0];
-    InternalWork<T>* internal = &d.internal[b.internal0];
-    for (int32_t i = 0; i < b.modes; ++i) internal[i].rhs += dot(jacobian[i], wrench);
+    add_load(m, d, k, Vec6<T>{V3<T>::of(x[0], x[1], x[2]), V3<T>::of(x[3], x[4], x[5])});
   }
-}
-
-// All body terms for d.q, d.u, d.input and the accelerations of held freedoms.
-template <class T>
-inline void prepare(const Model& m, Data<T>& d) {
-  outward(m, d);
-  add_loads(m, d);
 }
 
 // Adds an inertia M and force G at the head of body i to the body it hangs on: at a flexible

@@ -258,6 +258,8 @@ class Instance final : public Stepper {
       d.u[m_.driven[i]] = {x.rate, x.acceleration * along.time};
       d.dof[m_.driven_dof[i]].acceleration = {x.acceleration, x.jerk * along.time};
     }
+    d.loop_time = s_.options.loop_steps * s_.options.step;
+    for (const LoopConst& loop : m_.loops) drive_loop(m_, loop, t, along.time, d);
     d.loaded_count = s_.d.loaded_count;
     std::copy(s_.d.loaded.begin(), s_.d.loaded.end(), d.loaded.begin());
     for (int32_t k = 0; along.input != nullptr && k < static_cast<int32_t>(m_.nodes.size()); ++k) {

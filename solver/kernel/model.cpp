@@ -2,7 +2,7 @@
 // algorithms need not.
 #include "model.h"
 
-#include <cmath>
+#include <algorithm>
 
 #include "data_file.h"
 
@@ -69,7 +69,99 @@ Matrix3 identity() {
   return m;
 }
 
+// Spring, friction and stops of a freedom; false if its friction makes no sense.
+bool set_passive(DofConst& c, const double* passive) {
+  c.stiffness = passive[0];
+  c.rest = passive[1];
+  c.viscous = passive[2];
+  c.coulomb = passive[3];
+  c.transition_speed = passive[4];
+  c.stop_lower = passive[5];
+  c.stop_upper = passive[6];
+  c.stop_stiffness = passive[7];
+  c.stop_damping = passive[8];
+  c.passive = c.stiffness != 0.0 || c.viscous != 0.0 || c.coulomb != 0.0 || c.stop_stiffness != 0.0;
+  return c.coulomb == 0.0 || c.transition_speed > 0.0;
+}
+
 bool within(int32_t x, int64_t low, int64_t high) { return x >= low && x < high; }
+
+// Attachments that close loops; needs nodes and bodies.
+void read_loops(DataFile& file, Model& m, int64_t motions) {
+  const std::size_t count = file.count("loop.node_a");
+  const auto node_a = file.ints("loop.node_a", count);
+  const auto node_b = file.ints("loop.node_b", count);
+  const auto rows = file.ints("loop.rows", count);
+  const auto freedoms = file.ints("loop.freedoms", count);
+  const auto translations = file.ints("loop.translations", count);
+  const auto position = file.reals("loop.position", 3 * count);
+  const auto rotation = file.reals("loop.rotation", 9 * count);
+  const auto axes = file.reals("loop.axes", 6 * count);
+  const auto cosine = file.reals("loop.cosine", count);
+  const std::size_t row_count = file.count("row.kind");
+  const auto row_kind = file.ints("row.kind", row_count);
+  const auto row_motion = file.ints("row.motion", row_count);
+  const auto direction = file.reals("row.direction", 3 * row_count);
+  const std::size_t freedom_count = file.count("freedom.kind");
+  const auto freedom_kind = file.ints("freedom.kind", freedom_count);
+  const auto freedom_axis = file.reals("freedom.axis", 3 * freedom_count);
+  const auto freedom_passive = file.reals("freedom.passive", 9 * freedom_count);
+  const auto reference = file.reals("freedom.reference", 3 * freedom_count);
+  if (!file.ok()) return;
+
+  const auto nodes = static_cast<int64_t>(m.nodes.size());
+  std::size_t row = 0, freedom = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string here = "kernel data file: loop " + std::to_string(i);
+    const bool sane = within(node_a[i], -1, nodes) && within(node_b[i], 0, nodes) &&
+                      within(rows[i], 0, static_cast<int64_t>(row_count - row) + 1) &&
+                      within(freedoms[i], 0, static_cast<int64_t>(freedom_count - freedom) + 1) &&
+                      within(translations[i], 0, freedoms[i] + 1);
+    if (!sane) return file.fail(here + " is inconsistent");
+    LoopConst loop{};
+    loop.node_a = node_a[i];
+    loop.node_b = node_b[i];
+    loop.p_AJ = vector3(&position[3 * i]);
+    loop.R_AJ = matrix3(&rotation[9 * i]);
+    loop.axis1 = vector3(&axes[6 * i]);
+    loop.axis2 = vector3(&axes[6 * i + 3]);
+    loop.cosine = cosine[i];
+    loop.row0 = static_cast<int32_t>(row);
+    loop.rows = rows[i];
+    loop.freedom0 = static_cast<int32_t>(freedom);
+    loop.freedoms = freedoms[i];
+    loop.translations = translations[i];
+    for (int32_t k = 0; k < rows[i]; ++k, ++row) {
+      if (!within(row_kind[row], 0, 4) || !within(row_motion[row], -1, motions)) {
+        return file.fail(here + ": a held direction is inconsistent");
+      }
+      m.loop_rows.push_back({vector3(&direction[3 * row]),
+                             static_cast<LoopRow::Kind>(row_kind[row]), row_motion[row]});
+    }
+    for (int32_t k = 0; k < freedoms[i]; ++k, ++freedom) {
+      LoopFreedom f{};
+      f.dof.axis = vector3(&freedom_axis[3 * freedom]);
+      f.reference = vector3(&reference[3 * freedom]);
+      if (!within(freedom_kind[freedom], 0, 4) ||
+          !set_passive(f.dof, &freedom_passive[9 * freedom])) {
+        return file.fail(here + ": a free direction is inconsistent");
+      }
+      f.kind = static_cast<LoopFreedom::Kind>(freedom_kind[freedom]);
+      m.loop_freedoms.push_back(f);
+    }
+    std::vector<int32_t> path;
+    for (int32_t node : {node_a[i], node_b[i]}) {
+      int32_t body = node < 0 ? -1 : m.nodes[node].body;
+      for (; body >= 0; body = m.bodies[body].parent) path.push_back(body);
+    }
+    std::sort(path.begin(), path.end());
+    path.erase(std::unique(path.begin(), path.end()), path.end());
+    loop.path0 = static_cast<int32_t>(m.loop_paths.size());
+    loop.paths = static_cast<int32_t>(path.size());
+    m.loop_paths.insert(m.loop_paths.end(), path.begin(), path.end());
+    m.loops.push_back(loop);
+  }
+}
 
 }  // namespace
 
@@ -194,7 +286,8 @@ std::shared_ptr<const Model> Model::parse(DataFile& file, std::string& error) {
   m.dof_count = static_cast<int32_t>(dofs);
   m.node_input0 = m.dof_count;
   m.wheel_input0 = m.node_input0 + 6 * static_cast<int32_t>(node_count);
-  m.input_size = m.wheel_input0 + static_cast<int32_t>(wheels);
+  m.loop_input0 = m.wheel_input0 + static_cast<int32_t>(wheels);
+  m.input_size = m.loop_input0 + static_cast<int32_t>(file.count("freedom.kind"));
   m.gravity = vector3(gravity.data());
 
   // Nodes before bodies, because joints are placed on them.
@@ -280,19 +373,7 @@ std::shared_ptr<const Model> Model::parse(DataFile& file, std::string& error) {
     for (int32_t d = 0; d < b.dofs; ++d, ++dof) {
       DofConst c{};
       c.axis = vector3(&dof_axis[3 * dof]);
-      const double* passive = &dof_passive[9 * dof];
-      c.stiffness = passive[0];
-      c.rest = passive[1];
-      c.viscous = passive[2];
-      c.coulomb = passive[3];
-      c.transition_speed = passive[4];
-      c.stop_lower = passive[5];
-      c.stop_upper = passive[6];
-      c.stop_stiffness = passive[7];
-      c.stop_damping = passive[8];
-      c.passive =
-          c.stiffness != 0.0 || c.viscous != 0.0 || c.coulomb != 0.0 || c.stop_stiffness != 0.0;
-      if (c.coulomb != 0.0 && !(c.transition_speed > 0.0)) {
+      if (!set_passive(c, &dof_passive[9 * dof])) {
         file.fail(here + ": Coulomb friction needs a transition speed > 0");
       }
       b.passive = b.passive || c.passive;
@@ -407,6 +488,7 @@ std::shared_ptr<const Model> Model::parse(DataFile& file, std::string& error) {
     u += b.dofs + b.internals;
     m.largest_fields = b.fields > m.largest_fields ? b.fields : m.largest_fields;
     m.largest_modes = n > m.largest_modes ? n : m.largest_modes;
+    m.largest_internals = std::max(m.largest_internals, b.internals);
     m.bodies.push_back(b);
   }
   m.internal_count = internal;
@@ -427,6 +509,8 @@ std::shared_ptr<const Model> Model::parse(DataFile& file, std::string& error) {
   m.start_u.assign(start_u.begin(), start_u.end());
   m.matrices.assign(matrix_values.begin(), matrix_values.end());
   m.hats.assign(hat_values.begin(), hat_values.end());
+
+  read_loops(file, m, static_cast<int64_t>(motion_count));
 
   std::size_t row = 0;
   for (std::size_t t = 0; t < motion_count; ++t) {

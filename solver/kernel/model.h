@@ -130,6 +130,38 @@ struct WheelConst {
   int32_t body, node;
   int32_t u;
 };
+// One direction in which a loop holds its two nodes together.
+struct LoopRow {
+  enum class Kind : int32_t {
+    translation,    // along `direction`
+    rotation,       // about `direction`, all three rotations being held
+    perpendicular,  // about `direction`, perpendicular to the one free axis
+    universal,      // about the common normal of the two free axes
+  };
+  Vector3 direction;  // joint frame
+  Kind kind;
+  int32_t motion;  // table that prescribes it, -1: held at zero
+};
+
+// One direction in which a loop leaves its nodes free, with the effort that acts there.
+struct LoopFreedom {
+  enum class Kind : int32_t { translation, first_rotation, second_rotation, quaternion };
+  DofConst dof;       // axis in the joint frame (second rotation: in node b), passive effort
+  Vector3 reference;  // perpendicular to the axis of a rotation: where its angle is zero
+  Kind kind;
+};
+
+// An attachment that closes a loop: node b is held to a joint frame J on node a or the ground.
+struct LoopConst {
+  Matrix3 R_AJ;            // J in node a's frame, or in the world
+  Vector3 p_AJ;            // its origin there
+  Vector3 axis1, axis2;    // free rotations: in J, in node b
+  double cosine;           // axis1 . axis2 as the joint has it
+  int32_t node_a, node_b;  // a: -1 is the ground
+  int32_t row0, rows, freedom0, freedoms, translations;
+  int32_t path0, paths;  // bodies between the nodes and the ground, in loop_paths
+};
+
 // From `time` to the next row: position = sum_k c_k (t - time)^k.
 struct MotionRow {
   double time;
@@ -162,7 +194,7 @@ class Model {
   int32_t q_size = 0, u_size = 0, dof_count = 0;
   int32_t input_size = 0, node_input0 = 0, wheel_input0 = 0;
   int32_t internal_count = 0, coupling_size = 0, jacobian_columns = 0, live_count = 0;
-  int32_t largest_fields = 0, largest_modes = 0;
+  int32_t largest_fields = 0, largest_modes = 0, largest_internals = 0;
   Vector3 gravity;
 
   Array<BodyConst> bodies;
@@ -189,6 +221,12 @@ class Model {
   Array<int32_t> driven;  // speeds (u index) that are prescribed, in order
   Array<int32_t> driven_dof, driven_q, driven_live;  // live: among those moved from outside
   Array<double> start_q, start_u;
+
+  Array<LoopConst> loops;
+  Array<LoopRow> loop_rows;
+  Array<LoopFreedom> loop_freedoms;
+  Array<int32_t> loop_paths;
+  int32_t loop_input0 = 0;
 
  private:
   Model() = default;

@@ -6,7 +6,6 @@
 #pragma once
 
 #include "order_n.h"
-#include "response.h"
 
 namespace pliant::PLIANT_ISA {
 
@@ -239,6 +238,20 @@ class Reader {
           inverse_inertia(m_, d_, inverse_ = s.element, inverse_inertia_);
         }
         return inverse_inertia_[s.index];
+      case Quantity::loop_gap:
+        return d_.loop_row[s.index].gap;
+      case Quantity::loop_rate:
+        return d_.loop_row[s.index].rate;
+      case Quantity::loop_force:
+        return d_.multiplier[s.index];
+      case Quantity::loop_reaction: {
+        const Vec6<T> F = loop_reaction(s.element);
+        return s.index < 3 ? F.lin[s.index] : F.ang[s.index - 3];
+      }
+      case Quantity::loop_position:
+        return d_.loop_freedom[s.index].position;
+      case Quantity::loop_speed:
+        return d_.loop_freedom[s.index].rate;
     }
     return T(0.0);
   }
@@ -256,6 +269,19 @@ class Reader {
     if (i < 13) return motion_.V.ang[i - 10];
     if (i < 16) return motion_.A.lin[i - 13];
     return motion_.A.ang[i - 16];
+  }
+
+  // What a loop does to its node b: held directions and efforts along the free ones.
+  Vec6<T> loop_reaction(int32_t index) const {
+    const LoopConst& loop = m_.loops[index];
+    Vec6<T> F = Vec6<T>::zero();
+    for (int32_t i = loop.row0; i < loop.row0 + loop.rows; ++i) {
+      F += d_.loop_row[i].on_b * d_.multiplier[i];
+    }
+    for (int32_t i = loop.freedom0; i < loop.freedom0 + loop.freedoms; ++i) {
+      F += d_.loop_freedom[i].on_b * d_.loop_freedom[i].effort;
+    }
+    return F;
   }
 
   const Model& m_;

@@ -1,5 +1,5 @@
 // Accelerations by the Order-N recursion: Ghosh & Quiocho (4.1)-(4.11), Huynh (10)-(62).
-// From the body terms that prepare() leaves.
+// From the body terms that prepare() leaves. Loops come in between the two passes (loops.h).
 //
 // inward, leaves to ground, for every body:
 //     modes and wheels   M A + sum c_j e_j = G + F,   c_j.A + sum_k E_jk e_k = h_j          (1)
@@ -19,7 +19,7 @@
 // general matrix is solved; the cost is linear in the number of bodies.
 #pragma once
 
-#include "forward_dynamics.h"
+#include "loops.h"
 
 namespace pliant::PLIANT_ISA {
 
@@ -36,7 +36,7 @@ PLIANT_INLINE void subtract_row(Dual* row, const Dual* pivot, Dual factor, int32
 }
 
 template <class T>
-inline Status order_n(const Model& m, Data<T>& d) {
+inline Status inward(const Model& m, Data<T>& d) {
   Status status;
   for (auto i = static_cast<int32_t>(m.bodies.size()) - 1; i >= 0; --i) {
     const BodyConst& b = m.bodies[i];
@@ -96,8 +96,11 @@ inline Status order_n(const Model& m, Data<T>& d) {
     body.G = G;
     if (b.parent >= 0) attach(m, d, b, body);
   }
-  if (status.code != Code::ok) return status;
+  return status;
+}
 
+template <class T>
+inline void outward_accelerations(const Model& m, Data<T>& d) {
   const auto count = static_cast<int32_t>(m.bodies.size());
   for (int32_t i = 0; i < count; ++i) {
     const BodyConst& b = m.bodies[i];
@@ -127,6 +130,16 @@ inline Status order_n(const Model& m, Data<T>& d) {
       udot[b.dofs + j] = rest * internal[j].inverse;
     }
   }
+}
+
+template <class T>
+inline Status order_n(const Model& m, Data<T>& d) {
+  Status status = inward(m, d);
+  if (status.code != Code::ok) return status;
+  outward_accelerations(m, d);
+  if (m.loops.empty()) return status;
+  solve_loops(m, d);
+  outward_accelerations(m, d);
   return status;
 }
 

@@ -33,6 +33,7 @@ struct Status {
 
 struct Options {
   double step = 1e-3;
+  double loop_steps = 10.0;  // time constant of the loops' stabilisation, in steps
   Integrator integrator = Integrator::leapfrog;
   Algorithm algorithm = Algorithm::order_n;
   NodeRotation node_rotation = NodeRotation::exact;
@@ -53,6 +54,12 @@ enum class Quantity : int32_t {
   node,             // element: node, index: position 0-2, quaternion 3-6, velocity 7-9, angular
                     // velocity 10-12, acceleration 13-15, angular acceleration 16-18
   inverse_inertia,  // element: node, index: lower triangle of the 6 x 6 matrix, row by row
+  loop_gap,         // index: held direction, of all loops in order
+  loop_rate,        // index: held direction
+  loop_force,       // index: held direction; the force that holds it
+  loop_reaction,    // element: loop, index: force, torque on node b
+  loop_position,    // index: free direction, of all loops in order
+  loop_speed,       // index: free direction
 };
 
 struct Signal {

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from pliant.body import Body, Node, Wheel
     from pliant.errors import ModelError, PliantError, Problem, SolverError
     from pliant.flexible import Beam, Lump, Modal, ModalNode, ModalPoint, Modes, Station
+    from pliant.fmu_settings import Fmu
     from pliant.joint import Friction, Joint, Spring, Stops
     from pliant.loads import Load
+    from pliant.loop import Loop
     from pliant.model_file import load, save
     from pliant.modes import assembled_modes, body_modes
     from pliant.motion import Motion
@@ -35,10 +37,12 @@ __all__ = [
     "Attachment",
     "Beam",
     "Body",
+    "Fmu",
     "Friction",
     "Group",
     "Joint",
     "Load",
+    "Loop",
     "Lump",
     "Modal",
     "ModalNode",

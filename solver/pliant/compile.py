@@ -15,9 +15,11 @@ from pathlib import Path
 import numpy as np
 
 from pliant.data_file import Section, pack
-from pliant.mechanism import Mechanism, TreeBody, TreeJoint, resolve
+from pliant.joint import Layout
+from pliant.loop import SLIDE, free_directions, held_directions
+from pliant.mechanism import Mechanism, TreeBody, TreeJoint, TreeLoop, resolve
 from pliant.modal_integrals import ModalIntegrals, integrate
-from pliant.model import BodySlots, JointSlots, Model, NodeSlots, WheelSlots
+from pliant.model import BodySlots, JointSlots, LoopSlots, Model, NodeSlots, WheelSlots
 from pliant.motion import MotionCurve
 from pliant.reduced import Array
 from pliant.system import System
@@ -59,6 +61,7 @@ class _Compiler:
         self.bodies: list[BodySlots] = []
         self.nodes: list[NodeSlots] = []
         self.wheels: list[WheelSlots] = []
+        self.loops: list[LoopSlots] = []
         self.q = self.u = 0
 
     def model(self) -> Model:
@@ -78,6 +81,9 @@ class _Compiler:
             self.counts[name] = []
         for body in bodies:
             self._add_body(body)
+        self.loop_input0 = self.wheel_input0 + len(self.wheels)
+        for loop in self.mechanism.loops:
+            self._add_loop(loop)
         self._add_loads()
         self.sections["gravity"].append(self.mechanism.gravity)
         flat: dict[str, Section] = {}
@@ -96,16 +102,17 @@ class _Compiler:
             mechanism=self.mechanism,
             q_size=self.q,
             u_size=self.u,
-            input_size=self.wheel_input0 + len(self.wheels),
+            input_size=self.loop_input0 + len(self.counts["freedom.kind"]),
             joints=tuple(self.joints),
             bodies=tuple(self.bodies),
             nodes=tuple(self.nodes),
             wheels=tuple(self.wheels),
+            loops=tuple(self.loops),
         )
 
     def _names(self) -> str:
         """All names in order: two models that differ only in names are two models."""
-        kinds = (self.joints, self.bodies, self.nodes, self.wheels)
+        kinds = (self.joints, self.bodies, self.nodes, self.wheels, self.loops)
         names = [slots.name for kind in kinds for slots in kind]
         return "\0".join([self.mechanism.name, *names])
 
@@ -196,18 +203,7 @@ class _Compiler:
         turning = np.eye(3) if joint.quaternion else joint.rotations
         self._real("dof.axis", joint.translations, turning)
         nd = _dof_count(joint)
-        passive = (
-            joint.stiffness,
-            joint.rest,
-            joint.viscous,
-            joint.coulomb,
-            joint.transition_speed,
-            np.clip(joint.stop_lower, -_LARGEST, _LARGEST),
-            np.clip(joint.stop_upper, -_LARGEST, _LARGEST),
-            joint.stop_stiffness,
-            joint.stop_damping,
-        )
-        self._real("dof.passive", np.stack([np.broadcast_to(x, nd) for x in passive], axis=1))
+        self._real("dof.passive", _passive(joint, nd))
         curve = joint.motion
         for k in range(nd):
             if not joint.prescribed:
@@ -250,6 +246,58 @@ class _Compiler:
                 self.counts["entry.field"].extend(int(j) for j in columns)
                 self._real("entry.value", B[field, columns, a, b])
 
+    # ------------------------------------------------------------------------------- loops
+
+    def _add_loop(self, loop: TreeLoop) -> None:
+        joint = loop.joint
+        layout = Layout(joint.translations, joint.rotations, joint.quaternion)
+        held = held_directions(layout, joint.prescribed)
+        free = free_directions(layout, joint.prescribed)
+        bodies = self.mechanism.bodies
+
+        def node(body: int, name: str) -> int:
+            return -1 if body < 0 else self.node_index[f"{bodies[body].name}.{name}"]
+
+        first_motion = len(self.counts["motion.rows"])
+        if isinstance(joint.motion, MotionCurve):
+            for k in range(layout.dof_count):
+                self._add_motion(joint.motion, k)
+        turns = [*joint.rotations[:2], *np.zeros((2, 3))] if len(joint.rotations) != 1 else None
+        axes = np.array(turns[:2] if turns else [joint.rotations[0]] * 2)
+        rows0, freedoms0 = len(self.counts["row.kind"]), len(self.counts["freedom.kind"])
+        self._count(
+            {
+                "loop.node_a": node(loop.parent, loop.parent_node),
+                "loop.node_b": node(loop.child, loop.child_node),
+                "loop.rows": len(held),
+                "loop.freedoms": len(free),
+                "loop.translations": sum(direction.kind == SLIDE for direction in free),
+            }
+        )
+        self._real("loop.position", joint.position)
+        self._real("loop.rotation", joint.rotation)
+        self._real("loop.axes", axes)
+        self._real("loop.cosine", float(axes[0] @ axes[1]))
+        for row in held:
+            self.counts["row.kind"].append(row.kind)
+            self.counts["row.motion"].append(first_motion + row.freedom if row.freedom >= 0 else -1)
+            self._real("row.direction", row.direction)
+        for direction in free:
+            self.counts["freedom.kind"].append(direction.kind)
+            self._real("freedom.axis", direction.axis)
+            self._real("freedom.reference", direction.reference)
+        self._real("freedom.passive", _passive(joint, layout.dof_count)[: len(free)])
+        freedoms = slice(freedoms0, freedoms0 + len(free))
+        self.loops.append(
+            LoopSlots(
+                joint.name,
+                joint.type,
+                slice(rows0, rows0 + len(held)),
+                freedoms,
+                slice(self.loop_input0 + freedoms.start, self.loop_input0 + freedoms.stop),
+            )
+        )
+
     # ------------------------------------------------------------------------------- loads
 
     def _add_loads(self) -> None:
@@ -286,6 +334,22 @@ def _dof_count(joint: TreeJoint) -> int:
     return len(joint.translations) + (3 if joint.quaternion else len(joint.rotations))
 
 
+def _passive(joint: TreeJoint, count: int) -> Array:
+    """(count, 9) spring, friction and stops of a joint's freedoms, as the kernel has them."""
+    passive = (
+        joint.stiffness,
+        joint.rest,
+        joint.viscous,
+        joint.coulomb,
+        joint.transition_speed,
+        np.clip(joint.stop_lower, -_LARGEST, _LARGEST),
+        np.clip(joint.stop_upper, -_LARGEST, _LARGEST),
+        joint.stop_stiffness,
+        joint.stop_damping,
+    )
+    return np.stack([np.broadcast_to(x, count) for x in passive], axis=1)
+
+
 def _without_rounding(values: Array) -> Array:
     scale = np.abs(values).max(initial=0.0)
     return np.where(np.abs(values) > NEGLIGIBLE * scale, values, 0.0)
@@ -295,11 +359,13 @@ _REALS: Sequence[str] = (
     "gravity joint.position joint.rotation body.mass body.first_moment body.inertia dof.axis "
     "dof.passive start.q start.u field.moment mode.psi_inertia mode.matrices field.mass "
     "slot.constant entry.value point.inertia point.psi node.position node.rotation node.phi "
-    "node.psi wheel.axis wheel.inertia motion.values load.values"
+    "node.psi wheel.axis wheel.inertia motion.values load.values loop.position loop.rotation "
+    "loop.axes loop.cosine row.direction freedom.axis freedom.passive freedom.reference"
 ).split()
 _INTS: Sequence[str] = (
     "body.parent body.parent_node body.translations body.rotations body.quaternion body.modes "
     "body.pairs body.slots body.points body.wheels dof.drive slot.field slot.component "
     "slot.entries entry.field pair.modes node.body wheel.node motion.rows load.input load.hold "
-    "load.rows"
+    "load.rows loop.node_a loop.node_b loop.rows loop.freedoms loop.translations row.kind "
+    "row.motion freedom.kind"
 ).split()

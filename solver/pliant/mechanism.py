@@ -24,6 +24,7 @@ from pliant.errors import ModelError
 from pliant.fields import axis_vector, rotation_matrix
 from pliant.joint import Joint
 from pliant.loads import Load
+from pliant.loop import Loop
 from pliant.massless import massless_freedoms
 from pliant.motion import MotionCurve
 from pliant.part import Finding
@@ -116,13 +117,28 @@ class TreeLoad:
 
 
 @dataclass(frozen=True)
+class TreeLoop:
+    """A loop: ``joint`` between node ``parent_node`` of body ``parent`` (-1: the ground) and node
+    ``child_node`` of body ``child``; ``closed_by`` are indices of the bodies whose joints may be
+    moved at the start."""
+
+    parent: int
+    parent_node: str
+    child: int
+    child_node: str
+    joint: TreeJoint
+    closed_by: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
 class Mechanism:
-    """A forest of bodies, parents before children (breadth first)."""
+    """A forest of bodies, parents before children (breadth first), and loops between them."""
 
     name: str
     gravity: Array  # (3,) world axes
     bodies: tuple[TreeBody, ...]
     loads: tuple[TreeLoad, ...] = ()
+    loops: tuple[TreeLoop, ...] = ()
 
 
 def resolve(system: System) -> Mechanism:
@@ -195,7 +211,10 @@ def _assemble(system: System, reduced: dict[str, ReducedBody]) -> Mechanism:
     loads = tuple(
         _tree_load(name, load, index, body_of_joint, bodies) for name, load in system.loads.items()
     )
-    return Mechanism(system.name, np.array(system.gravity, float), tuple(bodies), loads)
+    loops = tuple(
+        _tree_loop(name, loop, index, body_of_joint) for name, loop in system.loops.items()
+    )
+    return Mechanism(system.name, np.array(system.gravity, float), tuple(bodies), loads, loops)
 
 
 def held_by_node(body: ReducedBody, name: str) -> ReducedBody:
@@ -274,6 +293,21 @@ def _tree_joint(name: str, joint: Joint) -> TreeJoint:
         stop_damping=each(0.0 if stops is None else stops.damping),
         prescribed=joint.motion is not None,
         motion=None if joint.motion is None else joint.motion_function(),
+    )
+
+
+def _tree_loop(
+    name: str, loop: Loop, index: dict[str, int], body_of_joint: dict[str, int]
+) -> TreeLoop:
+    parent, child = Reference.read(loop.parent), Reference.read(loop.child)
+    assert child.body is not None
+    return TreeLoop(
+        parent=-1 if parent.body is None else index[parent.body],
+        parent_node=parent.node,
+        child=index[child.body],
+        child_node=child.node,
+        joint=_tree_joint(name, loop),
+        closed_by=tuple(body_of_joint[joint] for joint in loop.closed_by),
     )
 
 

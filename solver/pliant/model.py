@@ -48,12 +48,25 @@ class WheelSlots:
 
 
 @dataclass(frozen=True)
+class LoopSlots:
+    """A loop, its held directions among those of all loops, its free ones likewise, and their
+    efforts in the inputs."""
+
+    name: str
+    type: str
+    rows: slice
+    freedoms: slice
+    input: slice
+
+
+@dataclass(frozen=True)
 class Model:
     """A mechanism compiled for the kernel: constant, and shared by any number of runs.
 
     The vectors: ``q`` holds for each body its joint coordinates and modes, ``u`` its joint
     speeds, modal rates and wheel speeds; the inputs are all joint efforts, then six numbers for
-    each node, then wheel torques. Bodies are in breadth-first order. ``blob`` is the kernel's
+    each node, then wheel torques, then efforts along the free directions of loops. Bodies are in
+    breadth-first order. ``blob`` is the kernel's
     data file, made of ``sections``.
     """
 
@@ -69,6 +82,7 @@ class Model:
     bodies: tuple[BodySlots, ...]
     nodes: tuple[NodeSlots, ...]
     wheels: tuple[WheelSlots, ...]
+    loops: tuple[LoopSlots, ...]
 
     # What the kernel's numbers of freedoms, speeds and inputs are called in messages.
 

@@ -68,7 +68,8 @@ class Simulation:
     ``system`` is a System, a model file or a compiled Model. ``algorithm`` is ``order_n`` or
     ``dense``, ``integrator`` ``leapfrog``, ``rk4`` or ``euler_cromer``. ``node_rotation="paper"``
     is the first-order approximation of the literature, for comparison only. ``audit=False`` saves
-    the account of work and dissipated energy.
+    the account of work and dissipated energy. ``loop_steps`` is the time, in steps, in which gaps
+    of loops are closed (Baumgarte), at least 2; infinity leaves them alone.
     """
 
     def __init__(
@@ -80,9 +81,11 @@ class Simulation:
         integrator: str = "leapfrog",
         node_rotation: str = "exact",
         audit: bool = True,
+        loop_steps: float = 10.0,
     ) -> None:
         _check_options(
             step,
+            loop_steps,
             ("algorithm", algorithm, ALGORITHMS),
             ("integrator", integrator, INTEGRATORS),
             ("node_rotation", node_rotation, NODE_ROTATIONS),
@@ -99,6 +102,7 @@ class Simulation:
             algorithm=algorithm,
             node_rotation=node_rotation,
             audit=audit,
+            loop_steps=loop_steps,
         )
         self._motions = Motions(self.model, self.kernel)
         self._joints = {slots.name: slots for slots in self.model.joints}
@@ -287,13 +291,17 @@ def whole_steps(seconds: float, step: float, where: str) -> int:
     return count
 
 
-def _check_options(step: float, *choices: tuple[str, str, Iterable[str]]) -> None:
+def _check_options(
+    step: float, loop_steps: float, *choices: tuple[str, str, Iterable[str]]
+) -> None:
     problems = []
     if not (np.isfinite(step) and step > 0.0):
         problems.append(Problem("step", f"{step} is not a step; give a finite time above 0 s"))
     for where, value, known in choices:
         if value not in known:
             problems.append(Problem(where, f"'{value}' is unknown; {suggest(value, known)}"))
+    if not loop_steps >= 2.0:
+        problems.append(Problem("loop_steps", f"{loop_steps} is too few; give 2 steps or more"))
     if problems:
         raise ModelError(problems)
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from pliant.body import Body
 from pliant.joint import Joint
 from pliant.loads import Load
+from pliant.loop import Loop
 from pliant.part import Finding, show, suggest
 
 GROUND = "ground"
@@ -55,6 +56,7 @@ class Parts:
     bodies: Mapping[str, Body | None]
     links: Mapping[str, Link | None]
     loads: Mapping[str, Load | None]
+    loops: Mapping[str, Loop | None] = field(default_factory=dict)
     faulty_nodes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def held_by(self, body: str) -> str:
@@ -90,6 +92,12 @@ def findings(parts: Parts) -> Iterator[Finding]:
         if load is not None:
             for place, message in _load_findings(parts, load):
                 yield ("loads", name, *place), message
+    for name, loop in parts.loops.items():
+        if loop is not None:
+            for place, message in _loop_findings(parts, loop):
+                yield ("loops", name, *place), message
+        if name in parts.links:
+            yield ("loops", name), "is the name of a joint too; choose another name"
 
 
 def _node_fault(parts: Parts, text: str) -> str | None:
@@ -159,7 +167,7 @@ def _inboard_findings(parts: Parts) -> Iterator[Finding]:
             yield (
                 ("joints", name, "child"),
                 f"{show(body)} hangs on joint {show(inboard[body])} already; a second joint would "
-                "close a loop, and loops cannot be described yet: leave one of the two out",
+                "close a loop: put it under loops",
             )
         inboard.setdefault(body, name)
     if stray:
@@ -229,6 +237,21 @@ def _load_findings(parts: Parts, load: Load) -> Iterator[Finding]:
         link = parts.links[load.target]
         if link is not None and link.joint is not None:
             yield from _effort_findings(load, link.joint)
+
+
+def _loop_findings(parts: Parts, loop: Loop) -> Iterator[Finding]:
+    for key, text in (("parent", loop.parent), ("child", loop.child)):
+        fault = _node_fault(parts, text)
+        if fault:
+            yield (key,), fault
+    child, parent = Reference.read(loop.child).body, Reference.read(loop.parent).body
+    if child is None:
+        yield ("child",), "'ground' does not move; name a node here and leave parent at ground"
+    elif child == parent:
+        yield ("parent",), f"{show(loop.parent)} is on the body of {show(loop.child)} itself"
+    for i, joint in enumerate(loop.closed_by):
+        if joint not in parts.links:
+            yield ("closed_by", i), f"no joint {show(joint)}; {suggest(joint, parts.links)}"
 
 
 def _effort_findings(load: Load, joint: Joint) -> Iterator[Finding]:

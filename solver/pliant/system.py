@@ -24,8 +24,10 @@ from pliant.body import Body, Node, Wheel
 from pliant.errors import ModelError
 from pliant.fields import AxisAngle, Name, Vector3, array
 from pliant.flexible import Beam, Lump, Modal, ModalNode, ModalPoint, Modes, Station
+from pliant.fmu_settings import Fmu
 from pliant.joint import Friction, Joint, Spring, Stops
 from pliant.loads import Load
+from pliant.loop import Loop
 from pliant.motion import Motion
 from pliant.part import Finding, Part, findings_of
 from pliant.source import Source, problems_of
@@ -36,10 +38,12 @@ __all__ = [
     "AxisAngle",
     "Beam",
     "Body",
+    "Fmu",
     "Friction",
     "Group",
     "Joint",
     "Load",
+    "Loop",
     "Lump",
     "Modal",
     "ModalNode",
@@ -88,8 +92,12 @@ class System(Part):
     """The bodies by name."""
     joints: dict[Name, Joint] = Field(default_factory=dict)
     """The joints by name; each body hangs on exactly one."""
+    loops: dict[Name, Loop] = Field(default_factory=dict)
+    """Attachments that close loops, by name."""
     loads: dict[Name, Load] = Field(default_factory=dict)
     """Loads by name."""
+    fmu: Fmu | None = None
+    """How the system is exported as an FMU."""
 
     _source: Source | None = PrivateAttr(default=None)
 
@@ -162,7 +170,7 @@ def survey_data(data: Mapping[str, Any]) -> Survey:
     except ValidationError as error:
         return _survey_faulty(error, data)
     links = {name: Link(j.parent, j.child, j) for name, j in system.joints.items()}
-    parts = Parts(system.bodies, links, system.loads)
+    parts = Parts(system.bodies, links, system.loads, system.loops)
     found = list(findings(parts))
     return Survey(None if found else system, parts, found)
 
@@ -170,7 +178,7 @@ def survey_data(data: Mapping[str, Any]) -> Survey:
 def _survey_faulty(error: ValidationError, data: Mapping[str, Any]) -> Survey:
     """Findings of a failed validation, and those between the parts that are sound."""
     found = findings_of(error, System)
-    raw = {key: _named(data.get(key)) for key in ("bodies", "joints", "loads")}
+    raw = {key: _named(data.get(key)) for key in ("bodies", "joints", "loads", "loops")}
     bodies, joints = _sound(raw["bodies"], Body), _sound(raw["joints"], Joint)
     loads = _sound(raw["loads"], Load)
     links = {
@@ -180,7 +188,8 @@ def _survey_faulty(error: ValidationError, data: Mapping[str, Any]) -> Survey:
         for name, joint in joints.items()
     }
     nodes = {name: _node_names(raw["bodies"][name]) for name in bodies if bodies[name] is None}
-    parts = Parts(bodies, links, loads, {name: names for name, names in nodes.items() if names})
+    faulty_nodes = {name: names for name, names in nodes.items() if names}
+    parts = Parts(bodies, links, loads, _sound(raw["loops"], Loop), faulty_nodes)
     if isinstance(data.get("bodies"), Mapping):
         found += findings(parts)
     return Survey(None, parts, found)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.mechanism import Mechanism, TreeBody, TreeJoint
+from pliant.mechanism import Mechanism, TreeBody, TreeJoint, TreeLoop
 from pliant.reduced import ReducedBody, ReducedNode, head_node, rigid_body
 
 FOLDER = Path(__file__).parent.parent / "data" / "reference"
@@ -26,6 +26,7 @@ FLEXIBLE = (
     "flex_tree_phi2",
     "platform_case5_state",
 )
+CLOSED = ("closed_loop_flex", "platform_case13_state")
 
 
 @dataclass
@@ -252,15 +253,42 @@ def flexible_case(name: str, data: dict[str, Any]) -> Case:
             "potential": data["potential_energy"],
             "momentum": np.array(momentum["linear"] + momentum["angular_about_origin"]),
         }
+    if "constraint_multipliers" in data:
+        expected["multipliers"] = np.array(data["constraint_multipliers"])
     return Case(
         name,
-        Mechanism(name, np.array(data["model"]["gravity"], float), tuple(tree), ()),
+        Mechanism(
+            name,
+            np.array(data["model"]["gravity"], float),
+            tuple(tree),
+            loops=tuple(file_loop(loop, place) for loop in data["model"].get("loops", ())),
+        ),
         q_blocks.join(q_blocks.split(data["q"])),
         u_blocks.join(u_blocks.split(data["u"])),
         u_blocks.join(efforts),
         wrenches,
         u_blocks.join(u_blocks.split(data["udot"])),
         expected,
+    )
+
+
+def file_loop(loop: dict[str, Any], place: dict[int, int]) -> TreeLoop:
+    """All translations are held, and all rotations or none."""
+    assert np.array_equal(loop["trans"], np.eye(3))
+    is_weld = np.array_equal(loop["rot"], np.eye(3))
+    assert is_weld or not np.size(loop["rot"])
+    joint = plain_joint(
+        loop.get("name", "loop"),
+        "fixed" if is_weld else "spherical",
+        quaternion=not is_weld,
+        rotation=loop.get("R_ab"),
+    )
+    return TreeLoop(
+        place[loop["body_a"]],
+        node_name(loop["node_a"]),
+        place[loop["body_b"]],
+        node_name(loop["node_b"]),
+        joint,
     )
 
 
