@@ -93,7 +93,8 @@ void check_size(const char* what, const VectorIn& x, int32_t size) {
 }
 
 void configure(Kernel& k, double step, const std::string& integrator, const std::string& algorithm,
-               const std::string& node_rotation, bool audit, double loop_steps) {
+               const std::string& node_rotation, bool audit, double loop_steps,
+               bool project_loops) {
   if (!(step > 0.0) || !(step < 1e9)) throw nb::value_error("step must be a positive time in s");
   pliant::Options o;
   o.step = step;
@@ -105,6 +106,7 @@ void configure(Kernel& k, double step, const std::string& integrator, const std:
   o.audit = audit;
   if (!(loop_steps >= 2.0)) throw nb::value_error("loop_steps must be at least 2");
   o.loop_steps = loop_steps;
+  o.project_loops = project_loops;
   k.stepper().configure(o);
 }
 
@@ -273,7 +275,7 @@ NB_MODULE(_kernel, module) {
           },
           inner)
       .def("configure", &configure, nb::kw_only(), "step"_a, "integrator"_a, "algorithm"_a,
-           "node_rotation"_a, "audit"_a, "loop_steps"_a = 10.0)
+           "node_rotation"_a, "audit"_a, "loop_steps"_a = 10.0, "project_loops"_a = false)
       .def("reset", [](Kernel& k) { k.stepper().reset(); })
       .def("state_written", [](Kernel& k) { k.stepper().state_written(); })
       .def("evaluate", [](Kernel& k) { return k.stepper().evaluate(); })
@@ -307,6 +309,16 @@ NB_MODULE(_kernel, module) {
            })
       .def("energy", [](Kernel& k) { return read_all(k, pliant::Quantity::energy, 0, 8); })
       .def("momentum", [](Kernel& k) { return read_all(k, pliant::Quantity::momentum, 0, 6); })
+      .def("lock",
+           [](Kernel& k, int32_t body, bool on) {
+             check_element("body", body, k.model().bodies.size());
+             return k.stepper().lock(body, on);
+           })
+      .def("is_locked",
+           [](Kernel& k, int32_t body) {
+             check_element("body", body, k.model().bodies.size());
+             return k.stepper().is_locked(body);
+           })
       .def("open_account", [](Kernel& k) { k.stepper().open_account(); })
       .def("mass_matrix",
            [](Kernel& k) {

@@ -116,7 +116,7 @@ struct Data {
         row_scratch(m.loop_rows.size()),
         pivot_scale(m.loop_rows.size()),
         pivot_order(m.loop_rows.size()) {
-    for (int32_t i = 0; i < m.dof_count; ++i) held[i] = m.dofs[i].drive != -2 ? 1 : 0;
+    for (int32_t i = 0; i < m.dof_count; ++i) held[i] = m.dofs[i].drive != kFreeDrive ? 1 : 0;
   }
 
   std::size_t bytes() const {

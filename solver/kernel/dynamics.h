@@ -19,7 +19,8 @@ class State {
   explicit State(const Model& m)
       : q_size_(m.q_size),
         u_size_(m.u_size),
-        block_(kHeader + m.q_size + 2 * m.u_size + 3 * m.live_count) {}
+        live_(m.live_count),
+        block_(kHeader + m.q_size + 2 * m.u_size + 3 * m.live_count + m.dof_count) {}
 
   // Time is base + steps * step: it does not gather rounding errors.
   double& time_base() { return block_[0]; }
@@ -35,13 +36,14 @@ class State {
   double* u() { return q() + q_size_; }
   double* previous() { return u() + u_size_; }
   double* motion_start() { return previous() + u_size_; }  // of motions moved from outside
+  double* locked() { return motion_start() + 3 * live_; }  // 1 for every freedom that is locked
 
   Buffer<double>& block() { return block_; }
   const Buffer<double>& block() const { return block_; }
 
  private:
   static constexpr int32_t kHeader = 6;
-  int32_t q_size_, u_size_;
+  int32_t q_size_, u_size_, live_;
   Buffer<double> block_;
 };
 
@@ -123,6 +125,15 @@ class Dynamics {
     const double* a = state.motion_start() + 3 * live;
     const double* b = motion_next.data() + 3 * live;
     return quintic({a[0], a[1], a[2], 0.0}, {b[0], b[1], b[2], 0.0}, options.step, since);
+  }
+
+  // Freedoms that do not move by forces: prescribed ones and those of locked joints.
+  void find_held() {
+    for (int32_t i = 0; i < m.dof_count; ++i) {
+      const bool locked = state.locked()[i] != 0.0;
+      d.held[i] = locked || m.dofs[i].drive != kFreeDrive ? 1 : 0;
+      if (locked) d.dof[i].acceleration = 0.0;
+    }
   }
 
   // The outside motions' end of this step is the start of the next.

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "impulses.h"
 #include "integrators.h"
 
 namespace pliant::PLIANT_ISA {
@@ -36,6 +37,7 @@ class Instance final : public Stepper {
     std::fill(s_.input.begin(), s_.input.end(), 0.0);
     std::fill(s_.input_rate.begin(), s_.input_rate.end(), 0.0);
     s_.input_time = 0.0;
+    s_.find_held();
     state_written();
     open_account();
   }
@@ -44,6 +46,7 @@ class Instance final : public Stepper {
   std::size_t state_size() const override { return s_.state.block().size(); }
   void restore(const double* state) override {
     std::copy(state, state + state_size(), s_.state.block().begin());
+    s_.find_held();
     forget();
   }
   double time() override { return s_.time(); }
@@ -59,6 +62,24 @@ class Instance final : public Stepper {
     s_.keep_motion_start();
     s_.drive(time(), 0.0, q(), u());
     forget();
+  }
+  Status lock(int32_t body, bool on) override {
+    const BodyConst& b = m_.bodies[body];
+    double* locked = s_.state.locked() + b.dof0;
+    if (b.dofs == 0 || (locked[0] != 0.0) == on) return {};
+    if (on) {
+      if (Status bad = jump([&] { stop_joint(m_, s_.d, body); }); bad.code != Code::ok) return bad;
+      std::fill(u() + b.u0, u() + b.u0 + b.dofs, 0.0);
+    }
+    std::fill(locked, locked + b.dofs, on ? 1.0 : 0.0);
+    s_.find_held();
+    s_.state.previous_valid() = 0.0;
+    forget();
+    return {};
+  }
+  bool is_locked(int32_t body) override {
+    const BodyConst& b = m_.bodies[body];
+    return b.dofs > 0 && s_.state.locked()[b.dof0] != 0.0;
   }
   void open_account() override {
     s_.state.work() = s_.state.dissipated() = 0.0;
@@ -96,6 +117,7 @@ class Instance final : public Stepper {
       if (status.code == Code::ok) {
         s_.state.steps() += 1.0;
         s_.keep_motion_start();
+        if (s_.options.project_loops && !m_.loops.empty()) status = project_loops();
       }
       status.steps = status.code == Code::ok ? i + 1 : i;
     }
@@ -221,6 +243,39 @@ class Instance final : public Stepper {
     totals_ = totals(m_, s_.d);
     accelerations_known_ = false;
     totals_known_ = true;
+  }
+
+  // Changes the speeds by what `find` leaves in udot at the present position; energy that the
+  // jump takes is dissipated.
+  template <class Find>
+  Status jump(Find find) {
+    put_state_into_data();
+    prepare(m_, s_.d);
+    const double before = totals(m_, s_.d).kinetic;
+    if (Status bad = inward(m_, s_.d); bad.code != Code::ok) return bad;
+    if (!m_.loops.empty()) loop_columns(m_, s_.d);
+    find();
+    for (int32_t i = 0; i < m_.u_size; ++i) u()[i] += s_.d.udot[i];
+    forget();
+    need_totals();
+    s_.state.dissipated() += before - totals_.kinetic;
+    return {};
+  }
+
+  // Positions, then speeds, onto the loops: smallest changes in the sense of kinetic energy.
+  Status project_loops() {
+    const auto rows = static_cast<int32_t>(m_.loop_rows.size());
+    put_state_into_data();
+    prepare(m_, s_.d);
+    if (Status bad = inward(m_, s_.d); bad.code != Code::ok) return bad;
+    loop_columns(m_, s_.d);
+    for (int32_t i = 0; i < rows; ++i) s_.d.multiplier[i] = s_.d.loop_row[i].gap;
+    close_rows(m_, s_.d, s_.d.multiplier.data());
+    s_.drift(q(), q(), s_.d.udot.data(), 1.0);
+    return jump([&] {
+      for (int32_t i = 0; i < rows; ++i) s_.d.multiplier[i] = s_.d.loop_row[i].rate;
+      close_rows(m_, s_.d, s_.d.multiplier.data());
+    });
   }
 
   double total_energy() {

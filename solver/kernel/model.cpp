@@ -378,8 +378,8 @@ std::shared_ptr<const Model> Model::parse(DataFile& file, std::string& error) {
       }
       b.passive = b.passive || c.passive;
       c.drive = dof_drive[dof];
-      if (!within(c.drive, -2, static_cast<int64_t>(motion_count)) ||
-          (c.drive != -2 && b.quaternion && d >= b.translations)) {
+      if (!within(c.drive, kFreeDrive, static_cast<int64_t>(motion_count)) ||
+          (c.drive != kFreeDrive && b.quaternion && d >= b.translations)) {
         file.fail(here + ": its joint is moved by an unknown motion");
         return rejected();
       }
@@ -387,11 +387,11 @@ std::shared_ptr<const Model> Model::parse(DataFile& file, std::string& error) {
       if (d >= b.translations && !b.quaternion) {
         set_rotation(c, d == b.translations ? b.R_PJ : identity());
       }
-      if (c.drive != -2) {
+      if (c.drive != kFreeDrive) {
         m.driven.push_back(u + d);
         m.driven_dof.push_back(static_cast<int32_t>(dof));
         m.driven_q.push_back(q + d);
-        m.driven_live.push_back(c.drive == -1 ? m.live_count++ : -1);
+        m.driven_live.push_back(c.drive == kLiveDrive ? m.live_count++ : -1);
       }
       m.dofs.push_back(c);
     }

@@ -58,6 +58,8 @@ struct alignas(32) Matrix3 {
   double c[12] = {};  // columns, padded to four
 };
 
+constexpr int32_t kFreeDrive = -2, kLiveDrive = -1;  // >= 0: a motion table
+
 // One freedom of a joint.
 struct DofConst {
   // Turning by q about the axis: K0 + cos(q) K1 + sin(q) K2 (the joint's placement folded into
@@ -68,7 +70,7 @@ struct DofConst {
   double stiffness, rest;
   double viscous, coulomb, transition_speed;
   double stop_lower, stop_upper, stop_stiffness, stop_damping;
-  int32_t drive;  // -2 free, -1 moved from outside, >= 0 moved by that motion table
+  int32_t drive;  // free, moved from outside, or by a motion table
   bool passive;   // any spring, friction or stop
 };
 

@@ -37,7 +37,8 @@ struct Options {
   Integrator integrator = Integrator::leapfrog;
   Algorithm algorithm = Algorithm::order_n;
   NodeRotation node_rotation = NodeRotation::exact;
-  bool audit = false;  // account for the work of inputs and the energy dissipated
+  bool project_loops = false;  // move positions and speeds onto the loops after every step
+  bool audit = false;          // account for the work of inputs and the energy dissipated
 };
 
 // What can be read of a state. World axes; accelerations are true ones (gravity is not hidden in
@@ -99,6 +100,10 @@ class Stepper {
   // Tells that q, u or time were written from outside: what the integrator remembers of the
   // past is then void.
   virtual void state_written() = 0;
+  // Locks the joint of a body where it is, or lets it go. Locking a joint in motion stops it by an
+  // impulse, which keeps momentum; letting go takes none. Not for prescribed joints.
+  virtual Status lock(int32_t body, bool on) = 0;
+  virtual bool is_locked(int32_t body) = 0;
   // Work, dissipated energy and energy error count from here.
   virtual void open_account() = 0;
 

@@ -108,6 +108,30 @@ class JointHandle:
         self._set("force", signal)
 
     @property
+    def locked(self) -> bool:
+        return self._simulation.kernel.is_locked(self._slots.body)
+
+    def lock(self) -> None:
+        """Holds the joint where it is until ``release``; what that takes is its ``effort``.
+
+        A joint in motion is stopped at once by an impulse between its two bodies: momentum is
+        kept, the kinetic energy that is lost counts as dissipated.
+        """
+        self._set_lock(True)
+
+    def release(self) -> None:
+        """Lets a locked joint go; nothing jumps."""
+        self._set_lock(False)
+
+    def _set_lock(self, on: bool) -> None:
+        where = f"joint {self.name} lock"
+        if self._tree_joint.prescribed:
+            raise ModelError.at(where, "the joint's motion is prescribed; take the motion away")
+        if self._slots.u.start == self._slots.u.stop:
+            raise ModelError.at(where, "a fixed joint has no freedom to lock")
+        self._simulation.checked(self._simulation.kernel.lock(self._slots.body, on))
+
+    @property
     def reaction(self) -> Wrench:
         """What the joint does to the child body, at its head."""
         self._simulation.evaluate()
