@@ -25,10 +25,13 @@ ON_TOP = {"cli", "__init__"}
 # what model_description may see of pliant: the model, not how it is written, solved or run
 MODEL_SIDE = {
     "pliant.__version__",
+    "pliant._kernel.QUANTITIES",
     "pliant.channels",
+    "pliant.data_file",
     "pliant.errors",
     "pliant.mechanism",
     "pliant.model",
+    "pliant.options",
     "pliant.part",
     "pliant.reduced",
     "pliant.model_description",

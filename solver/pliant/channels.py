@@ -277,7 +277,7 @@ class _Freedoms:
             for axis in joint.translations
         ]
         if joint.quaternion:
-            turns = [f"rotation about {axis} of {child}" for axis in "xyz"]
+            turns = [f"rotation about the {axis} axis of {child}" for axis in "xyz"]
         else:
             # a rotation's axis is in the frame that the rotations before it leave
             frames = ["the joint frame"] + ["the frame turned so far"] * 2
@@ -303,19 +303,20 @@ def _joint_channels(
 ) -> Iterator[Channel]:
     names = _Freedoms(slots, joint, child)
     charted = len(joint.translations) if joint.quaternion else len(names.freedoms)
-    turn = f"joint {joint.name}: orientation of {child} in the joint frame, quaternion"
+    turn = f"orientation of {child} in the joint frame, quaternion"
     quat = slice(slots.q.start + charted, slots.q.stop)
     for i, freedom in enumerate(names.freedoms[:charted]):
         at, what = slots.q.start + i, f"{names.what(i)}: position"
         yield Channel(names.name("q", i), freedom.units.q, ("q", 0), at, what)
     if joint.quaternion:
-        yield from _vector(f"{names.base}.quat", quat, ("q", 0), "1", turn, "wxyz")
+        what = f"joint {joint.name}: {turn}"
+        yield from _vector(f"{names.base}.quat", quat, ("q", 0), "1", what, "wxyz")
     for i, freedom in enumerate(names.freedoms):
         at, what = slots.u.start + i, f"{names.what(i)}: speed"
         yield Channel(names.name("qd", i), freedom.units.qd, ("u", 0), at, what)
     if joint.quaternion:
         rate = ("quaternion_rate", quaternion)
-        what = f"rate of {turn}"
+        what = f"joint {joint.name}: rate of the {turn}"
         yield from _vector(f"{names.base}.quatd", slice(0, 4), rate, "1/s", what, "wxyz")
     for i, freedom in enumerate(names.freedoms):
         at, what = slots.u.start + i, f"{names.what(i)}: acceleration"

@@ -66,8 +66,7 @@ class Model:
     The vectors: ``q`` holds for each body its joint coordinates and modes, ``u`` its joint
     speeds, modal rates and wheel speeds; the inputs are all joint efforts, then six numbers for
     each node, then wheel torques, then efforts along the free directions of loops. Bodies are in
-    breadth-first order. ``blob`` is the kernel's
-    data file, made of ``sections``.
+    breadth-first order. ``blob`` is the kernel's data file, made of ``sections``.
     """
 
     name: str
@@ -118,7 +117,13 @@ class Model:
             for part in ("force", "torque")
             for _ in range(3)
         ]
-        return [*efforts, *loads, *(f"wheel {wheel.name} torque" for wheel in self.wheels)]
+        torques = [f"wheel {wheel.name} torque" for wheel in self.wheels]
+        across = [
+            f"loop {loop.name} effort"
+            for loop in self.loops
+            for _ in range(loop.input.start, loop.input.stop)
+        ]
+        return [*efforts, *loads, *torques, *across]
 
 
 def _numbered(joint: JointSlots) -> list[str]:
