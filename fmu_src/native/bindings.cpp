@@ -43,6 +43,12 @@ NB_MODULE(_slave, module) {
       .def_prop_ro("guid", &Slave::guid)
       .def_prop_ro("time", &Slave::time)
       .def_prop_ro("message", &Slave::message)
+      .def_prop_ro("names",
+                   [](const Slave& s) {
+                     std::vector<std::string> names;
+                     for (const pliant::Variable& v : s.variables()) names.push_back(v.name);
+                     return names;
+                   })
       .def("get_real",
            [](Slave& s, const References& references) {
              std::vector<double> values(references.size());

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pliant.body import Body, Node, Wheel
     from pliant.errors import ModelError, PliantError, Problem, SolverError
     from pliant.flexible import Beam, Lump, Modal, ModalNode, ModalPoint, Modes, Station
+    from pliant.fmu.export import export_fmu
     from pliant.fmu_settings import Fmu
     from pliant.joint import Friction, Joint, Spring, Stops
     from pliant.loads import Load
@@ -64,6 +65,7 @@ __all__ = [
     "__version__",
     "assembled_modes",
     "body_modes",
+    "export_fmu",
     "load",
     "save",
     "simulate",
@@ -72,6 +74,7 @@ __all__ = [
 # The modules that hold the public names. They are imported when a name is first used: reading a
 # result needs neither pydantic nor the kernel, and `pliant --help` is there at once.
 _HOMES = {
+    "fmu.export": ("export_fmu",),
     "errors": ("ModelError", "PliantError", "Problem", "SolverError"),
     "model_file": ("load", "save"),
     "modes": ("assembled_modes", "body_modes"),
