@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from pliant.model import Model
-from pliant.model_description.paths import Path, find_paths, flexes, indices
+from pliant.model_description.paths import Path, find_paths, flexes, has_arm, indices
 from pliant.model_description.variable import Scope, ScopeKind, Signal
 from pliant.reduced import ReducedNode
 
@@ -46,13 +46,14 @@ class Reads:
 
 
 class Reach:
-    """Answers what a signal of one model depends on.
+    """Answers what a signal of one model depends on; ``can_lock``: joints may be locked.
 
     >>> Reach(model).of(Signal("node", 3, 13)).inputs                         # doctest: +SKIP
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, can_lock: bool = False) -> None:
         self._model = model
+        self._can_lock = can_lock
         self._bodies = model.mechanism.bodies
         self._paths = find_paths(model)
         self._nodes = _nodes_by_body(model)
@@ -85,6 +86,8 @@ class Reach:
             return self._momentum(is_angular=index > 2)
         if quantity == "udot":
             return self._islands[self._island_of_u[index]] if index in self._u else Reads()
+        if quantity == "effort" and not (self._bodies[element].joint.prescribed or self._can_lock):
+            return Reads(inputs={self._model.joints[element].input.start + index})
         if quantity == "effort":
             is_torque = index >= len(self._bodies[element].joint.translations)
             reads = Reads(scopes={Scope("friction", element)})
@@ -243,35 +246,40 @@ class Reach:
     def _find_loads(self) -> tuple[list[Reads], list[Reads]]:
         """What the force and the torque in every body's joint depend on, tips first."""
         count = len(self._bodies)
-        forces = [Reads(scopes={_GRAVITY}) for _ in range(count)]
-        torques = [Reads() for _ in range(count)]
-        # a loop pulls at its nodes with a force that all of its island decides
-        for loop, ends in enumerate(self._loop_nodes):
-            for i, _, _ in ends:
-                forces[i].add(self._loop("loop_reaction", loop, 0))
+        forces = [self._common_load(i) for i in range(count)]
+        torques = [self._common_load(i) for i in range(count)]
         for i in reversed(range(count)):
-            for island in {self._island_of_head[i], self._island_of_modes[i]} - {-1}:
-                forces[i].add(self._islands[island])
-            forces[i].scopes.add(Scope("mass", i))
             torques[i].scopes.add(Scope("inertia", i))
-            for number, _ in self._nodes[i].values():
+            for number, node in self._nodes[i].values():
                 force, torque = _load(self._model, number)
                 forces[i].inputs |= force
                 torques[i].inputs |= torque
+                if has_arm(node):
+                    torques[i].inputs |= force
             for number, _ in self._wheels_of(i):
                 wheel = self._model.wheels[number]
                 torques[i].inputs.add(wheel.input)
                 if self._alone.get(number, Path(turns=True)).turns:
                     torques[i].u.add(wheel.u)  # its spin is turned about
-            torques[i].add(forces[i])
             parent = self._bodies[i].parent
             if parent >= 0:
                 forces[parent].add(forces[i])
+                torques[parent].add(forces[i])
                 torques[parent].add(torques[i])
                 # a weight further out has a longer arm
-                slots = self._model.joints[i]
-                torques[parent].q |= indices(slots.q) & self._q
+                torques[parent].q |= indices(self._model.joints[i].q) & self._q
         return forces, torques
+
+    def _common_load(self, i: int) -> Reads:
+        """What every force in a body's joint depends on: all that accelerates the body, and the
+        loops that pull at it."""
+        reads = Reads(scopes={_GRAVITY, Scope("mass", i)})
+        for island in {self._island_of_head[i], self._island_of_modes[i]} - {-1}:
+            reads.add(self._islands[island])
+        for loop, ends in enumerate(self._loop_nodes):
+            if any(body == i for body, _, _ in ends):
+                reads.add(self._loop("loop_reaction", loop, 0))
+        return reads
 
     # ----------------------------------------------------------------------------------- answers
 

@@ -71,6 +71,11 @@ def flexes(node: ReducedNode) -> tuple[bool, bool]:
     return bool(np.any(node.phi) or np.any(node.phi2)), bool(np.any(node.psi))
 
 
+def has_arm(node: ReducedNode) -> bool:
+    """Whether a node is, or can be, away from the head of its body."""
+    return bool(np.any(node.position)) or flexes(node)[0]
+
+
 def indices(where: slice) -> frozenset[int]:
     return frozenset(range(where.start, where.stop))
 
@@ -101,8 +106,7 @@ def _across_body(model: Model, i: int, head: Path, node: ReducedNode) -> Path:
     moved, turned = flexes(node)
     eta, etad = indices(model.bodies[i].eta), indices(model.bodies[i].etad)
     none: frozenset[int] = frozenset()
-    has_arm = moved or bool(np.any(node.position))
-    arm_q, arm_u = (head.attitude, head.spin) if has_arm else (none, none)
+    arm_q, arm_u = (head.attitude, head.spin) if has_arm(node) else (none, none)
     return Path(
         place=head.place | arm_q | (eta if moved else none),
         attitude=head.attitude | (eta if turned else none),
