@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include "slave.h"
@@ -70,6 +71,17 @@ NB_MODULE(_slave, module) {
            [](Slave& s, const References& references, const std::vector<int32_t>& values) {
              check_sizes(references, values);
              check(s, s.set_integer(references.data(), references.size(), values.data()));
+           })
+      .def("get_boolean",
+           [](Slave& s, const References& references) {
+             std::vector<int32_t> values(references.size());
+             check(s, s.get_boolean(references.data(), references.size(), values.data()));
+             return values;
+           })
+      .def("set_boolean",
+           [](Slave& s, const References& references, const std::vector<int32_t>& values) {
+             check_sizes(references, values);
+             check(s, s.set_boolean(references.data(), references.size(), values.data()));
            })
       .def("set_start_time", [](Slave& s, double time) { check(s, s.set_start_time(time)); })
       .def("initialize", [](Slave& s) { check(s, s.initialize()); })

@@ -308,16 +308,16 @@ fmi2Status fmi2GetBoolean(fmi2Component component, const fmi2ValueReference refe
                           std::size_t count, fmi2Boolean values[]) {
   return guarded_list(
       component, "fmi2GetBoolean", allowed::get, count, {references, values}, [&](Instance& i) {
-        return i.answer("fmi2GetBoolean", i.slave->refuse_type(references, count, "Boolean"));
+        return i.answer("fmi2GetBoolean", i.slave->get_boolean(references, count, values));
       });
 }
 
 fmi2Status fmi2GetString(fmi2Component component, const fmi2ValueReference references[],
                          std::size_t count, fmi2String values[]) {
-  return guarded_list(
-      component, "fmi2GetString", allowed::get, count, {references, values}, [&](Instance& i) {
-        return i.answer("fmi2GetString", i.slave->refuse_type(references, count, "String"));
-      });
+  return guarded_list(component, "fmi2GetString", allowed::get, count, {references, values},
+                      [&](Instance& i) {
+                        return i.answer("fmi2GetString", i.slave->refuse_text(references, count));
+                      });
 }
 
 fmi2Status fmi2SetReal(fmi2Component component, const fmi2ValueReference references[],
@@ -340,16 +340,16 @@ fmi2Status fmi2SetBoolean(fmi2Component component, const fmi2ValueReference refe
                           std::size_t count, const fmi2Boolean values[]) {
   return guarded_list(
       component, "fmi2SetBoolean", allowed::set, count, {references, values}, [&](Instance& i) {
-        return i.answer("fmi2SetBoolean", i.slave->refuse_type(references, count, "Boolean"));
+        return i.answer("fmi2SetBoolean", i.slave->set_boolean(references, count, values));
       });
 }
 
 fmi2Status fmi2SetString(fmi2Component component, const fmi2ValueReference references[],
                          std::size_t count, const fmi2String values[]) {
-  return guarded_list(
-      component, "fmi2SetString", allowed::set, count, {references, values}, [&](Instance& i) {
-        return i.answer("fmi2SetString", i.slave->refuse_type(references, count, "String"));
-      });
+  return guarded_list(component, "fmi2SetString", allowed::set, count, {references, values},
+                      [&](Instance& i) {
+                        return i.answer("fmi2SetString", i.slave->refuse_text(references, count));
+                      });
 }
 
 // --------------------------------------------------------------------------------------- states

@@ -70,7 +70,13 @@ std::unique_ptr<Slave> Slave::make(std::vector<unsigned char> data, std::string&
     return nullptr;
   }
   for (const Variable& v : slave->table_.variables) {
-    if (v.role == Role::signal && !exists(m, v.signal)) {
+    const auto number = static_cast<std::size_t>(v.signal.index);
+    const bool stands_for_something =
+        v.role == Role::signal   ? exists(m, v.signal)
+        : v.role == Role::lock   ? v.signal.index >= 0 && number < m.bodies.size()
+        : v.role == Role::motion ? v.signal.index >= 0 && number < slave->motions_.size()
+                                 : true;
+    if (!stands_for_something) {
       error = "variable table: '" + v.name + "' stands for nothing";
       return nullptr;
     }
@@ -93,6 +99,8 @@ void Slave::reset() {
   options_ = table_.options;
   std::fill(inputs_.begin(), inputs_.end(), 0.0);
   std::fill(input_rates_.begin(), input_rates_.end(), 0.0);
+  motions_ = table_.motions;
+  std::fill(locks_.begin(), locks_.end(), static_cast<unsigned char>(0));
   start_time_ = 0.0;
   initialized_ = built_ = false;
 }
@@ -150,7 +158,7 @@ const Variable* Slave::find(Reference reference, Type type) {
 }
 
 bool Slave::check_settable(const Variable& v) {
-  if (v.role == Role::input) return true;
+  if (v.role == Role::input || v.role == Role::motion || v.role == Role::lock) return true;
   if (v.role == Role::signal || v.role == Role::constant) {
     refuse(v.name + " is computed and cannot be set; set inputs and parameters only");
     return false;
@@ -162,14 +170,14 @@ bool Slave::check_settable(const Variable& v) {
   return true;
 }
 
-Result Slave::refuse_type(const Reference* references, std::size_t count, const char* type) {
+Result Slave::refuse_text(const Reference* references, std::size_t count) {
   if (count == 0) return Result::ok;
   if (references[0] >= table_.variables.size()) {
     find(references[0], Type::real);
     return Result::error;
   }
-  return refuse(table_.variables[references[0]].name + " is not of type " + type +
-                "; this model has no such variables");
+  return refuse(table_.variables[references[0]].name +
+                " is not of type String; this model has no such variables");
 }
 
 Result Slave::get_real(const Reference* references, std::size_t count, double* values) {
@@ -205,6 +213,11 @@ Result Slave::get_real(const Reference* references, std::size_t count, double* v
       case Role::constant:
         values[i] = table_.constants[number];
         break;
+      case Role::motion:
+        values[i] = motions_[number];
+        break;
+      case Role::lock:
+        break;  // not Real
     }
   }
   return Result::ok;
@@ -253,6 +266,9 @@ Result Slave::set_real(const Reference* references, std::size_t count, const dou
         stepper_->input_rate()[number] = 0.0;
         stepper_->inputs_written();
       }
+    } else if (v.role == Role::motion) {
+      motions_[number] = values[i];
+      built_ = built_ && initialized_;
     } else if (v.role == Role::parameter) {
       built_ = built_ && parameters_[number] == values[i];
       parameters_[number] = values[i];
@@ -283,6 +299,31 @@ Result Slave::set_integer(const Reference* references, std::size_t count, const 
   }
   options_ = options;
   built_ = false;
+  return Result::ok;
+}
+
+Result Slave::get_boolean(const Reference* references, std::size_t count, int32_t* values) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const Variable* v = find(references[i], Type::boolean);
+    if (v == nullptr) return Result::error;
+    values[i] = locks_[static_cast<std::size_t>(v->signal.index)];
+  }
+  return Result::ok;
+}
+
+Result Slave::set_boolean(const Reference* references, std::size_t count, const int32_t* values) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const Variable* v = find(references[i], Type::boolean);
+    if (v == nullptr || !check_settable(*v)) return Result::error;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const int32_t body = table_.variables[references[i]].signal.index;
+    if (built_) {
+      const Status status = stepper_->lock(body, values[i] != 0);
+      if (status.code != Code::ok) return refuse(status);
+    }
+    locks_[static_cast<std::size_t>(body)] = values[i] != 0 ? 1 : 0;
+  }
   return Result::ok;
 }
 
@@ -332,11 +373,21 @@ Result Slave::build() {
   std::string error;
   std::shared_ptr<const Model> model = Model::parse(file, error);
   if (!model) return refuse(error);
+  if (motions_.size() != 3 * static_cast<std::size_t>(model->live_count)) {
+    return refuse("variable table: it belongs to another model");
+  }
   stepper_ = make_stepper(*model, "");
   model_ = std::move(model);
+  locks_.resize(model_->bodies.size());
   stepper_->configure(options_);
   stepper_->set_time(start_time_);
+  std::copy(motions_.begin(), motions_.end(), stepper_->motion_next());
   stepper_->state_written();
+  for (std::size_t body = 0; body < locks_.size(); ++body) {
+    if (locks_[body] == 0) continue;
+    const Status status = stepper_->lock(static_cast<int32_t>(body), true);
+    if (status.code != Code::ok) return refuse(status);
+  }
   stepper_->open_account();
   if (static_cast<std::size_t>(model_->input_size) == inputs_.size()) {
     std::copy(inputs_.begin(), inputs_.end(), stepper_->input());
@@ -364,6 +415,16 @@ Result Slave::initialize() {
 
 // ------------------------------------------------------------------------------------- stepping
 
+// Motions from outside go on at the acceleration they were given.
+void Slave::motion_after(double time, double* rows) const {
+  for (std::size_t i = 0; i < motions_.size(); i += 3) {
+    const double x = motions_[i], v = motions_[i + 1], a = motions_[i + 2];
+    rows[i] = x + time * (v + 0.5 * time * a);
+    rows[i + 1] = v + time * a;
+    rows[i + 2] = a;
+  }
+}
+
 Result Slave::step(double time, double size) {
   const double now = stepper_->time(), h = options_.step;
   if (!(size > 0.0) || !std::isfinite(size)) {
@@ -387,11 +448,20 @@ Result Slave::step(double time, double size) {
   }
   stepper_->set_step(length);
   *stepper_->input_time() = now;
-  const Status status = stepper_->step(static_cast<int64_t>(count));
+  Status status;
+  if (motions_.empty()) {
+    status = stepper_->step(static_cast<int64_t>(count));
+  } else {
+    for (double done = 1.0; done <= count && status.code == Code::ok; done += 1.0) {
+      motion_after(done * length, stepper_->motion_next());
+      status = stepper_->step(1);
+    }
+  }
   if (status.code != Code::ok) {
     refuse(status);
     return Result::discard;
   }
+  motion_after(size, motions_.data());
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     if (input_rates_[i] == 0.0) continue;
     inputs_[i] += input_rates_[i] * size;
@@ -498,7 +568,7 @@ Result Slave::directional_derivative(const Reference* unknown, std::size_t unkno
 // --------------------------------------------------------------------------- saving, restoring
 //
 // A snapshot: start time, initialized, settings, the step in use, input time; parameters; inputs;
-// input rates; the kernel's state block.
+// input rates; motions from outside; locks; the kernel's state block.
 
 namespace {
 constexpr std::size_t kSnapshotHead = 7;
@@ -508,7 +578,8 @@ Result Slave::save(Snapshot& snapshot) {
   if (build() != Result::ok) return Result::error;
   std::vector<double>& x = snapshot.values;
   x.clear();
-  x.reserve(kSnapshotHead + parameters_.size() + 2 * inputs_.size() + stepper_->state_size());
+  x.reserve(kSnapshotHead + parameters_.size() + 2 * inputs_.size() + motions_.size() +
+            locks_.size() + stepper_->state_size());
   x.insert(x.end(),
            {start_time_, initialized_ ? 1.0 : 0.0, options_.step,
             static_cast<double>(options_.integrator), static_cast<double>(options_.algorithm),
@@ -516,6 +587,8 @@ Result Slave::save(Snapshot& snapshot) {
   x.insert(x.end(), parameters_.begin(), parameters_.end());
   x.insert(x.end(), inputs_.begin(), inputs_.end());
   x.insert(x.end(), input_rates_.begin(), input_rates_.end());
+  x.insert(x.end(), motions_.begin(), motions_.end());
+  x.insert(x.end(), locks_.begin(), locks_.end());
   x.insert(x.end(), stepper_->state(), stepper_->state() + stepper_->state_size());
   return Result::ok;
 }
@@ -524,19 +597,25 @@ Result Slave::restore(const Snapshot& snapshot) {
   if (build() != Result::ok) return Result::error;
   const std::vector<double>& x = snapshot.values;
   const std::size_t np = parameters_.size(), ni = inputs_.size();
-  if (x.size() != kSnapshotHead + np + 2 * ni + stepper_->state_size()) {
+  if (x.size() !=
+      kSnapshotHead + np + 2 * ni + motions_.size() + locks_.size() + stepper_->state_size()) {
     return refuse("this state belongs to another model");
   }
   const auto parameters = x.begin() + kSnapshotHead;
   const auto inputs = parameters + static_cast<std::ptrdiff_t>(np);
   const auto rates = inputs + static_cast<std::ptrdiff_t>(ni);
-  const auto block = rates + static_cast<std::ptrdiff_t>(ni);
+  const auto motions = rates + static_cast<std::ptrdiff_t>(ni);
+  const auto locks = motions + static_cast<std::ptrdiff_t>(motions_.size());
+  const auto block = locks + static_cast<std::ptrdiff_t>(locks_.size());
   const bool same_model = std::equal(parameters, inputs, parameters_.begin()) &&
                           static_cast<double>(options_.integrator) == x[3] &&
                           static_cast<double>(options_.algorithm) == x[4];
   parameters_.assign(parameters, inputs);
   inputs_.assign(inputs, rates);
-  input_rates_.assign(rates, block);
+  input_rates_.assign(rates, motions);
+  std::copy(motions, locks, motions_.begin());
+  std::transform(locks, block, locks_.begin(),
+                 [](double x) { return static_cast<unsigned char>(x != 0.0 ? 1 : 0); });
   start_time_ = x[0];
   initialized_ = x[1] != 0.0;
   options_.step = x[2];

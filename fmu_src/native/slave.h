@@ -41,8 +41,11 @@ class Slave {
   Result get_integer(const Reference* references, std::size_t count, int32_t* values);
   Result set_real(const Reference* references, std::size_t count, const double* values);
   Result set_integer(const Reference* references, std::size_t count, const int32_t* values);
-  // No variable is Boolean or text yet: says so for each type.
-  Result refuse_type(const Reference* references, std::size_t count, const char* type);
+  Result get_boolean(const Reference* references, std::size_t count, int32_t* values);
+  // Locks and releases joints; a joint in motion is stopped by an impulse.
+  Result set_boolean(const Reference* references, std::size_t count, const int32_t* values);
+  // No variable is text: says so.
+  Result refuse_text(const Reference* references, std::size_t count);
 
   // From here on only inputs and tunable settings can be set, until reset().
   Result set_start_time(double time);
@@ -73,6 +76,7 @@ class Slave {
   const Variable* find(Reference reference, Type type);
   bool check_settable(const Variable& variable);
   Result check_parameters();
+  void motion_after(double time, double* rows) const;
   // The model as the parameters want it; nothing to do if they have not changed since.
   Result build();
 
@@ -81,6 +85,8 @@ class Slave {
   std::vector<double> parameters_;
   Options options_;
   std::vector<double> inputs_, input_rates_;
+  std::vector<double> motions_;       // rows (position, rate, acceleration) at the last step
+  std::vector<unsigned char> locks_;  // per body
   double start_time_ = 0.0;
   bool initialized_ = false;
 

@@ -49,6 +49,7 @@ VariableTable VariableTable::read(DataFile& file) {
   const auto check_parameter = file.ints("check.parameter", checks);
   const std::size_t constants = file.count("constant.value");
   t.constants = file.reals("constant.value", constants);
+  t.motions = file.reals("motion.start", file.count("motion.start"));
   const auto setting = file.reals("setting.default", 5);
   if (!file.ok()) return t;
 
@@ -57,7 +58,7 @@ VariableTable VariableTable::read(DataFile& file) {
     return VariableTable();
   };
   for (std::size_t i = 0; i < count; ++i) {
-    const bool sane = within(type[i], 3) && within(role[i], 5);
+    const bool sane = within(type[i], 3) && within(role[i], 7);
     if (!sane) return reject("'" + names[i] + "' is of no known kind");
     Variable v{names[i],
                static_cast<Type>(type[i]),

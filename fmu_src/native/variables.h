@@ -14,7 +14,15 @@
 namespace pliant {
 
 enum class Type : int32_t { real, integer, boolean };
-enum class Role : int32_t { signal, input, parameter, setting, constant };
+enum class Role : int32_t {
+  signal,
+  input,
+  parameter,
+  setting,
+  constant,
+  lock,    // Boolean input; index: the body whose joint it locks
+  motion,  // input; index: 3 x freedom moved from outside + position, rate, acceleration
+};
 enum class Setting : int32_t { step, integrator, algorithm };
 
 struct Variable {
@@ -50,7 +58,8 @@ struct VariableTable {
   std::vector<Parameter> parameters;
   std::vector<Check> checks;
   std::vector<double> constants;
-  Options options;  // defaults
+  std::vector<double> motions;  // from outside, at the start: position, rate, acceleration
+  Options options;              // defaults
   std::vector<std::string> speed_names, dof_names, input_names;
 
   // Fills the table; on failure the file says why.

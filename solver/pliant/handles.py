@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pliant.errors import ModelError
 from pliant.inputs import Signal
@@ -106,6 +107,18 @@ class JointHandle:
     def force(self, signal: Signal) -> None:
         self._only("force", turning=False)
         self._set("force", signal)
+
+    def move(
+        self, position: ArrayLike, rate: ArrayLike = 0.0, acceleration: ArrayLike = 0.0
+    ) -> None:
+        """Gives the motion of a joint with ``motion: input`` from now on; it goes on at that
+        acceleration until it is given anew. The joint gets there within one step."""
+        size = self._slots.u.stop - self._slots.u.start
+        parts = (
+            np.broadcast_to(np.asarray(x, float), size) if np.ndim(x) == 0 else x
+            for x in (position, rate, acceleration)
+        )
+        self._simulation.motions.steer(self.name, *parts)
 
     @property
     def locked(self) -> bool:

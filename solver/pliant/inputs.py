@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.errors import ModelError, SolverError
+from pliant.motion import InputMotion, MotionCurve
 from pliant.reduced import Array
 
 if TYPE_CHECKING:
@@ -111,8 +112,24 @@ class Inputs:
         kernel.input_time = saved.time
 
 
+@dataclass
+class _Steered:
+    """A motion given from outside; it goes on at the acceleration it was given."""
+
+    position: Array
+    rate: Array
+    acceleration: Array
+    time: float = 0.0
+
+    def __call__(self, t: float) -> tuple[Array, Array, Array]:
+        s = t - self.time
+        x = self.position + s * (self.rate + 0.5 * s * self.acceleration)
+        return x, self.rate + s * self.acceleration, self.acceleration
+
+
 class Motions:
-    """Prescribed motions that are functions of time, fed to the kernel step by step.
+    """Prescribed motions that are functions of time or come from outside, fed to the kernel step
+    by step.
 
     A function gives ``(position, rate, acceleration)``, each a number or one for every freedom.
     """
@@ -123,10 +140,13 @@ class Motions:
         first = 0
         for slots in model.joints:
             motion = model.mechanism.bodies[slots.body].joint.motion
-            if callable(motion):
-                rows = slice(first, first + slots.u.stop - slots.u.start)
-                self._driven.append((f"joint {slots.name} motion", motion, rows))
-                first = rows.stop
+            if isinstance(motion, MotionCurve) or motion is None:
+                continue
+            rows = slice(first, first + slots.u.stop - slots.u.start)
+            if isinstance(motion, InputMotion):
+                motion = _Steered(*motion(0.0))
+            self._driven.append((f"joint {slots.name} motion", motion, rows))
+            first = rows.stop
 
     def __bool__(self) -> bool:
         return bool(self._driven)
@@ -136,6 +156,22 @@ class Motions:
         for element, function, rows in self._driven:
             size = rows.stop - rows.start
             self._kernel.motion_next[rows] = _motion_rows(function, end, size, element)
+
+    def steer(
+        self, joint: str, position: ArrayLike, rate: ArrayLike, acceleration: ArrayLike
+    ) -> None:
+        """Gives a joint whose motion comes from outside its motion from now on."""
+        element = f"joint {joint} motion"
+        for name, motion, rows in self._driven:
+            if name == element and isinstance(motion, _Steered):
+                size = rows.stop - rows.start
+                parts = [_array(x, size, element) for x in (position, rate, acceleration)]
+                if not all(np.isfinite(part).all() for part in parts):
+                    raise ModelError.at(element, "it is not finite; give finite numbers")
+                motion.position, motion.rate, motion.acceleration = parts
+                motion.time = self._kernel.time
+                return
+        raise ModelError.at(element, "does not come from outside; write motion: input")
 
     def start(self) -> None:
         """Puts the driven joints where their functions say at the present time."""

@@ -30,7 +30,7 @@ from pliant.fields import (
     number,
     positive,
 )
-from pliant.motion import Motion, MotionField, function_findings
+from pliant.motion import INPUT, InputMotion, Motion, MotionField, function_findings
 from pliant.part import Finding, Part, fail, show
 from pliant.reduced import Array
 
@@ -256,7 +256,8 @@ class Joint(Part):
     stops: Stops | None = None
     """Soft stops."""
     motion: MotionField = None
-    """Motion prescribed for all dofs: a table, or in Python a function
+    """Motion prescribed for all dofs: a table, the word ``input`` for one that comes from outside
+    while the model runs (beginning at ``start``), or in Python a function
     t -> (position, rate, acceleration). The effort it takes is a result."""
 
     @property
@@ -283,7 +284,7 @@ class Joint(Part):
     def start_position(self) -> Array:
         """The start coordinates: those given, or zero; at t = 0 of a prescribed motion."""
         layout = self.layout
-        if self.motion is not None:
+        if self.motion is not None and self.motion != INPUT:
             return self.motion_function()(0.0)[0]
         if self.start is not None:
             start = np.array(np.atleast_1d(np.asarray(self.start, float)))
@@ -297,7 +298,7 @@ class Joint(Part):
 
     def start_speed(self) -> Array:
         """The start speeds: those given, or zero; at t = 0 of a prescribed motion."""
-        if self.motion is not None:
+        if self.motion is not None and self.motion != INPUT:
             return self.motion_function()(0.0)[1]
         if self.speed is not None:
             return np.array(np.atleast_1d(np.asarray(self.speed, float)))
@@ -308,8 +309,10 @@ class Joint(Part):
         count = self.layout.dof_count
         if isinstance(self.motion, Motion):
             return self.motion.curve(count)
+        if self.motion == INPUT:
+            return InputMotion(self.start_position(), self.start_speed())
         function = self.motion
-        assert function is not None
+        assert callable(function)
 
         def arrays(t: float) -> tuple[Array, Array, Array]:
             x, v, a = (np.asarray(value, float).reshape(count) for value in function(t))
@@ -466,10 +469,12 @@ class Joint(Part):
         if layout.dof_count == 0:
             yield ("motion",), "does nothing on a joint without dof; leave it out"
             return
+        if self.motion == INPUT:
+            return
         if isinstance(self.motion, Motion):
             faults = list(self.motion.width_findings(layout.dof_count))
         else:
-            assert self.motion is not None
+            assert callable(self.motion)
             faults = list(function_findings(self.motion, layout.dof_count))
         yield from ((("motion", *place), message) for place, message in faults)
         if faults:

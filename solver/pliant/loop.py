@@ -15,6 +15,7 @@ from pydantic import PlainValidator
 
 from pliant.fields import name
 from pliant.joint import Joint, Layout
+from pliant.motion import INPUT
 from pliant.part import Finding, fail, show
 from pliant.reduced import Array
 
@@ -58,11 +59,10 @@ class Loop(Joint):
         yield from found
         if found:
             return
-        if callable(self.motion):
+        if callable(self.motion) or self.motion == INPUT:
             yield (
                 ("motion",),
-                "a loop is prescribed by a table, not by a function; give times, position, rate "
-                "and acceleration",
+                "a loop is prescribed by a table; give times, position, rate and acceleration",
             )
         layout = self.layout
         several = len(layout.rotations) > 1

@@ -12,11 +12,13 @@ from pydantic import GetPydanticSchema
 from pydantic_core import CoreSchema, core_schema
 
 from pliant.fields import shaped
-from pliant.part import Finding, Part, show
+from pliant.part import Finding, Part, fail, show
 from pliant.reduced import Array
 
 # t -> (position, rate, acceleration), each one number or one for each dof of the joint
 MotionFunction: TypeAlias = Callable[[float], tuple[ArrayLike, ArrayLike, ArrayLike]]
+
+INPUT = "input"  # motion: input, given from outside while the model runs
 
 Times: TypeAlias = Annotated[ArrayLike, shaped((None,), what="a list of times")]
 Table: TypeAlias = Annotated[
@@ -141,6 +143,20 @@ class MotionCurve:
         return position, rate, acceleration
 
 
+@dataclass(frozen=True)
+class InputMotion:
+    """A motion that is given while the model runs; it starts where the joint starts.
+
+    Called with a time it gives the motion as it would go on if nothing came in.
+    """
+
+    position: Array  # (ndof,)
+    rate: Array
+
+    def __call__(self, t: float) -> tuple[Array, Array, Array]:
+        return self.position + t * self.rate, self.rate, np.zeros_like(self.rate)
+
+
 def function_findings(function: MotionFunction, dof_count: int) -> Iterator[Finding]:
     """What is wrong with a motion given as a function, seen at t = 0."""
     wanted = f"return (position, rate, acceleration), each of {dof_count} numbers"
@@ -162,11 +178,13 @@ def function_findings(function: MotionFunction, dof_count: int) -> Iterator[Find
 def _motion_schema(_: Any, handler: Callable[[Any], CoreSchema]) -> CoreSchema:
     def check(value: Any, inner: Callable[[Any], Any]) -> Any:
         is_function = callable(value) and not isinstance(value, (Motion, Mapping))
-        return value if is_function else inner(value)
+        if isinstance(value, str) and value != INPUT:
+            raise fail(f"{show(value)} is no motion; write {INPUT}, or give a table")
+        return value if is_function or isinstance(value, str) else inner(value)
 
     return core_schema.no_info_wrap_validator_function(check, handler(Optional[Motion]))  # noqa: UP045
 
 
 MotionField: TypeAlias = Annotated[
-    Motion | MotionFunction | None, GetPydanticSchema(get_pydantic_core_schema=_motion_schema)
+    Motion | MotionFunction | str | None, GetPydanticSchema(get_pydantic_core_schema=_motion_schema)
 ]

@@ -107,7 +107,7 @@ class Simulation:
             loop_steps=loop_steps,
             project_loops=project_loops,
         )
-        self._motions = Motions(self.model, self.kernel)
+        self.motions = Motions(self.model, self.kernel)
         self._joints = {slots.name: slots for slots in self.model.joints}
         self._nodes = {slots.name: i for i, slots in enumerate(self.model.nodes)}
         self._wheels = {slots.name: slots for slots in self.model.wheels}
@@ -164,7 +164,7 @@ class Simulation:
         """Back to the start of the model; inputs set from outside are taken away."""
         self.inputs = Inputs(self.kernel)
         self.kernel.reset()
-        self._motions.start()
+        self.motions.start()
         self.kernel.open_account()
 
     def save_state(self) -> SavedState:
@@ -206,13 +206,13 @@ class Simulation:
         """
         if count < 0:
             raise ModelError.at("step", f"{count} is negative; give the number of steps")
-        if not (self.inputs.is_varying or self._motions):
+        if not (self.inputs.is_varying or self.motions):
             self.checked(self.kernel.step(count))
             return
         for _ in range(count):
             start = self.kernel.time
             self.inputs.prepare(start, start + self.step_size)
-            self._motions.prepare(start + self.step_size)
+            self.motions.prepare(start + self.step_size)
             self.checked(self.kernel.step(1))
 
     def checked(self, status: Status) -> None:

@@ -68,7 +68,7 @@ FAULTS = {
     "body held twice": (
         "  shoulder:",
         "  base: {type: fixed, child: bar}\n  shoulder:",
-        (17, "joints.wrist.child", "'bar' hangs on joint 'base' already", "leave one of the two"),
+        (17, "joints.wrist.child", "'bar' hangs on joint 'base' already", "put it under loops"),
     ),
     "body without a joint": (
         GOOD[GOOD.index("  wrist:") : GOOD.index("loads:")],

@@ -90,6 +90,14 @@ class PliantSlave(Fmi2Slave):  # type: ignore[misc]
         with _logged(self):
             self._slave.set_integer(vrs, values)
 
+    def get_boolean(self, vrs: Sequence[int]) -> list[bool]:
+        with _logged(self):
+            return [bool(value) for value in self._slave.get_boolean(vrs)]
+
+    def set_boolean(self, vrs: Sequence[int], values: Sequence[bool]) -> None:
+        with _logged(self):
+            self._slave.set_boolean(vrs, [int(value) for value in values])
+
     def _get_fmu_state(self) -> dict[str, Any]:
         return {"slave": self._slave.save(), "memory": json.dumps(self.memory)}
 

@@ -34,9 +34,12 @@ from numpy.typing import NDArray
 
 from pliant._kernel import QUANTITIES
 from pliant.data_file import Section, text_section
+from pliant.model_description.steering import motion_starts
 from pliant.model_description.table import VariableTable, parameter_variables
 from pliant.model_description.variable import (
     InputSlot,
+    LockSlot,
+    MotionSlot,
     Parameter,
     Setting,
     Signal,
@@ -45,7 +48,8 @@ from pliant.model_description.variable import (
 from pliant.options import ALGORITHMS, INTEGRATORS
 
 _NO_LIMIT = 1e300
-_SIGNAL, _INPUT, _PARAMETER, _SETTING, _CONSTANT = range(5)
+_SIGNAL, _INPUT, _PARAMETER, _SETTING, _CONSTANT, _LOCK, _MOTION = range(7)
+_TYPES = {"Real": 0, "Enumeration": 1, "Boolean": 2}
 _ACCOUNTS = range(5, 8)  # of the energies: work, dissipated, error
 
 
@@ -78,7 +82,7 @@ def _sections(table: VariableTable) -> dict[str, Section]:
     rows, constants = _rows(table)
     return {
         "fmu.names": _lines(v.name for v in variables),
-        "variable.type": _ints(0 if v.type == "Real" else 1 for v in variables),
+        "variable.type": _ints(_TYPES[v.type] for v in variables),
         "variable.role": rows[:, 0].copy(),
         "variable.output": _ints(v.causality == "output" for v in variables),
         "variable.tunable": _ints(v.variability == "tunable" for v in variables),
@@ -90,6 +94,7 @@ def _sections(table: VariableTable) -> dict[str, Section]:
         "check.parameter": _ints(first for _, first in table.checks),
         "constant.value": np.array(constants, float),
         "setting.default": np.array(_defaults(table)),
+        "motion.start": np.array(motion_starts(table.model)),
         "names.speed": _lines(model.speed_names),
         "names.dof": _lines(model.freedom_names),
         "names.input": _lines(model.input_names),
@@ -113,6 +118,10 @@ def _rows(table: VariableTable) -> tuple[NDArray[np.int32], list[float]]:
             parameters += 1
         elif isinstance(source, Setting):
             rows.append((_SETTING, 0, 0, source.number))
+        elif isinstance(source, LockSlot):
+            rows.append((_LOCK, 0, 0, source.body))
+        elif isinstance(source, MotionSlot):
+            rows.append((_MOTION, 0, 0, source.index))
         else:
             rows.append((_CONSTANT, 0, 0, len(constants)))
             constants.append(source.value)

@@ -32,6 +32,7 @@ from pliant.model_description.parameters import (
     floats,
 )
 from pliant.model_description.signals import Signals, signal_of
+from pliant.model_description.steering import lock_inputs, motion_inputs
 from pliant.model_description.units import unit_name
 from pliant.model_description.variable import (
     Constant,
@@ -42,13 +43,14 @@ from pliant.model_description.variable import (
     Variable,
     VariableType,
 )
+from pliant.motion import InputMotion
 from pliant.options import ALGORITHMS, INTEGRATORS
 from pliant.part import suggest
 
 # Only on request: they are many, or cost something.
 _ON_REQUEST = re.compile(
     r"joint\..*\.reaction\..*|body\..*\.eta(d|dd)?\[.*|energy\.(work|dissipated|error)"
-    r"|node\..*\.inverse_inertia\[.*"
+    r"|node\..*\.inverse_inertia\[.*|joint\..*\.(lock|effort(\[.*)?)"
 )
 _LIVE = -1  # dof.drive of a freedom that is moved from outside
 
@@ -108,7 +110,9 @@ class VariableTable:
         signals, channels = Signals(model), _outputs(model)
         inputs, vectors = all_inputs(model), all_parameters(model)
         solver = _solver_variables(options)
-        chosen = _chosen(model, options, [*inputs, *channels], [*_parts(vectors), *solver])
+        steering = [*motion_inputs(model), *lock_inputs(model)]
+        others = [*steering, *_parts(vectors), *solver]
+        chosen = _chosen(model, options, [*inputs, *channels], others)
 
         shown = [c for c in channels if c.name in chosen]
         hidden = [c for c in channels if c.name not in chosen and _is_of_state(signals, c)]
@@ -116,6 +120,7 @@ class VariableTable:
         kept = [v for v in vectors if all(c.path in chosen for c in v.components)]
         variables = [
             *(_input_variable(item) for item in inputs if item.name in chosen),
+            *(variable for variable in steering if variable.path in chosen),
             *(signals.variable(channel, "output") for channel in shown),
             *(signals.variable(channel, "local") for channel in hidden),
             *_parts(kept),
@@ -156,20 +161,28 @@ def _refuse_functions(model: Model) -> None:
         Problem(
             f"joints.{joint.name}.motion",
             "is a Python function, which an FMU cannot hold; give a table, "
-            "pl.Motion(times=..., position=...)",
+            "pl.Motion(times=..., position=...), or write motion: input",
         )
         for joint in model.joints
         if np.any(model.sections["dof.drive"][joint.input] == _LIVE)
+        and not isinstance(model.mechanism.bodies[joint.body].joint.motion, InputMotion)
     ]
     if problems:
         raise ModelError(problems)
 
 
 def _outputs(model: Model) -> list[Channel]:
-    """What can be an output. An effort is an input unless a prescribed motion takes it."""
-    prescribed = {i for i, body in enumerate(model.mechanism.bodies) if body.joint.prescribed}
-    every = all_channels(model)
-    return [c for c in every if c.source[0] != "effort" or c.source[1] in prescribed]
+    """What can be an output. The effort of a joint is an input unless its motion is prescribed;
+    what actuator and lock together do is then ``joint.elbow.effort``."""
+    outputs = []
+    for channel in all_channels(model):
+        quantity, body = channel.source
+        if quantity == "effort" and not model.mechanism.bodies[body].joint.prescribed:
+            base, bracket, index = channel.name.partition("[")
+            name = f"{base.rpartition('.')[0]}.effort{bracket}{index}"
+            channel = replace(channel, name=name, description=f"{channel.description}, and lock")
+        outputs.append(channel)
+    return outputs
 
 
 # -------------------------------------------------------------------------------------- selection

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-VariableType: TypeAlias = Literal["Real", "Enumeration"]
+VariableType: TypeAlias = Literal["Real", "Enumeration", "Boolean"]
 Causality: TypeAlias = Literal["input", "output", "local", "parameter"]
-Variability: TypeAlias = Literal["constant", "fixed", "tunable", "continuous"]
+Variability: TypeAlias = Literal["constant", "fixed", "tunable", "discrete", "continuous"]
 Initial: TypeAlias = Literal["exact", "calculated"]
 
 
@@ -25,6 +25,20 @@ class InputSlot:
     """A place in the kernel's inputs."""
 
     index: int
+
+
+@dataclass(frozen=True)
+class MotionSlot:
+    """A place in the rows (position, rate, acceleration) of freedoms moved from outside."""
+
+    index: int
+
+
+@dataclass(frozen=True)
+class LockSlot:
+    """The lock of the joint that carries a body."""
+
+    body: int
 
 
 @dataclass(frozen=True)
@@ -69,7 +83,7 @@ class Constant:
     value: float
 
 
-Source: TypeAlias = Signal | InputSlot | Parameter | Setting | Constant
+Source: TypeAlias = Signal | InputSlot | MotionSlot | LockSlot | Parameter | Setting | Constant
 
 
 @dataclass(frozen=True)

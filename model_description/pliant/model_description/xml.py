@@ -20,7 +20,14 @@ from pliant.model_description.parameters import POSITIVE
 from pliant.model_description.sections import table_guid
 from pliant.model_description.table import VariableTable
 from pliant.model_description.units import UNITS
-from pliant.model_description.variable import InputSlot, Parameter, Signal, Variable
+from pliant.model_description.variable import (
+    InputSlot,
+    LockSlot,
+    MotionSlot,
+    Parameter,
+    Signal,
+    Variable,
+)
 from pliant.options import ALGORITHMS, INTEGRATORS
 
 _LOG_CATEGORIES = {
@@ -172,6 +179,8 @@ def _add_variable(parent: Any, table: VariableTable, reference: int, variable: V
     start = variable.start
     if variable.type == "Enumeration" and start is not None:
         start = int(start)
+    if variable.type == "Boolean":
+        start = bool(start)
     of = variable.derivative_of
     etree.SubElement(
         scalar,
@@ -221,28 +230,36 @@ class _Knowns:
 
     def __init__(self, table: VariableTable) -> None:
         self._variables = table.variables
-        self._reach = Reach(table.model)
         self._inputs: dict[int, int] = {}
         self._states: dict[tuple[str, int], int] = {}
         self._parameters: dict[int, Parameter] = {}
+        self._locks: set[int] = set()  # one that closes makes speeds jump
+        self._motions: set[int] = set()  # felt from the next step on, but for the start
         for i, variable in enumerate(table.variables):
             source = variable.source
             if isinstance(source, InputSlot):
                 self._inputs[source.index] = i
+            elif isinstance(source, LockSlot):
+                self._locks.add(i)
+            elif isinstance(source, MotionSlot):
+                self._motions.add(i)
             elif isinstance(source, Parameter):
                 self._parameters[i] = source
+        self._reach = Reach(table.model, can_lock=bool(self._locks))
         for i in table.states:
             source = table.variables[i].source
             assert isinstance(source, Signal)
             self._states[source.quantity, source.index] = i
-        self._now = {*self._inputs.values(), *self._states.values()}
-        self._before = {*self._inputs.values(), *self._parameters}
+        steering = self._locks | self._motions
+        self._now = {*self._inputs.values(), *self._states.values()} | steering
+        self._before = {*self._inputs.values(), *self._parameters} | steering
 
     def at_an_instant(self, i: int) -> list[int] | None:
         """Inputs and states that a variable depends on; None: all."""
         reads = self._reads(i)
         found = self._inputs_of(reads)
         found |= {self._states["q", k] for k in reads.q} | {self._states["u", k] for k in reads.u}
+        found |= self._locks if reads.u or reads.inputs else set()
         return None if found == self._now else sorted(found)
 
     def at_the_start(self, i: int) -> list[int] | None:
@@ -250,7 +267,8 @@ class _Knowns:
         reads = self._reads(i)
         if not reads.at_start:
             return []
-        found = self._inputs_of(reads)
+        found = self._inputs_of(reads) | self._motions
+        found |= self._locks if reads.u or reads.inputs else set()
         for k, parameter in self._parameters.items():
             scope = parameter.scope
             if scope.kind in ("q", "u"):
