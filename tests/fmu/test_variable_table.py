@@ -15,6 +15,7 @@ from pliant.compile import compile_model
 from pliant.model import Model
 from pliant.model_description import TableOptions, VariableTable, table_guid, table_sections
 from pliant.model_description.variable import Parameter
+from pliant.model_file import from_yaml, to_yaml
 
 
 def table_of(system: pl.System | Model, **options) -> VariableTable:
@@ -135,6 +136,54 @@ def test_unknown_settings_are_refused_together():
     with pytest.raises(pl.ModelError) as caught:
         TableOptions(step=0.0, integrator="rk5", naming="flatt")
     assert [p.where for p in caught.value.problems] == ["step", "integrator", "naming"]
+
+
+# ------------------------------------------------------------------------------- the file's section
+
+FILE = """\
+pliant: 1
+name: p
+bodies:
+  rod: {mass: 1.0, com: [0.5, 0, 0], inertia: [0.001, 0.08, 0.08]}
+joints:
+  hinge: {type: revolute, axis: y, child: rod, start: 0.3}
+fmu:
+  step: 2e-4
+  integrator: rk4
+  naming: flat
+  include: ["node.*.r", joint.hinge.reaction]
+  exclude: [energy]
+"""
+
+
+def test_the_section_of_a_model_file_is_read_and_written_back_equal():
+    system = from_yaml(FILE)
+    assert system.fmu == pl.Fmu(
+        step=2e-4,
+        integrator="rk4",
+        naming="flat",
+        include=["node.*.r", "joint.hinge.reaction"],
+        exclude=["energy"],
+    )
+    assert from_yaml(to_yaml(system)) == system
+    system.fmu = pl.Fmu()
+    assert from_yaml(to_yaml(system)) == system
+    system.fmu = None
+    assert "fmu" not in to_yaml(system)
+
+
+def test_faults_of_the_section_are_found_with_their_lines():
+    text = FILE.replace("integrator", "integrater").replace("flat", "flatt")
+    text = text.replace("[energy]", "energy").replace("2e-4", "-1")
+    with pytest.raises(pl.ModelError) as caught:
+        from_yaml(text, "p.yaml")
+    assert [p.where for p in caught.value.problems] == [
+        "p.yaml:8: fmu.step",
+        "p.yaml:9: fmu.integrater",
+        "p.yaml:10: fmu.naming",
+        "p.yaml:12: fmu.exclude",
+    ]
+    assert "did you mean 'integrator'?" in str(caught.value)
 
 
 # ------------------------------------------------------------------------------------------ names
