@@ -14,15 +14,16 @@ from importlib.metadata import version
 from pathlib import Path
 
 import bench_flexible
+import bench_platform
 import bench_rigid
 import bench_solver
 from bench_models import chain, pliant_kernel
-from bench_results import merge, read, this_run, write
 from bench_section import Results, goal_table, judge
 from bench_timing import Timer
 from rich.console import Console
 
 from pliant.compile import compile_model
+from pliant.demos.bench_file import merge, read, this_run, write
 
 RESULTS = Path(__file__).parent.parent / "build" / "bench.json"
 
@@ -34,6 +35,7 @@ SECTIONS = (
     bench_solver.SCALING,
     bench_solver.STIFFENING,
     bench_solver.MEMORY,
+    bench_platform.SECTION,
 )
 
 
@@ -56,12 +58,13 @@ def main() -> None:
     measured: Results = {}
     for section in chosen:
         with console.status(f"{section.name} ..."):
-            figures = measured[section.name] = section.measure(timer)
+            figures = section.measure(timer)
+        # after every section, so that an interruption costs one of them
+        old = read(arguments.output)
+        figures = measured[section.name] = section.combine(old.get(section.name, {}), figures)
+        write(arguments.output, merge(old, section.name, figures, run, names))
         for shown in section.tables(figures):
             console.print(shown, "")
-        # after every section, so that an interruption costs one of them
-        results = merge(read(arguments.output), section.name, figures, run, names)
-        write(arguments.output, results)
     verdicts = judge(chosen, measured)
     if verdicts:
         console.print(goal_table(verdicts), "")

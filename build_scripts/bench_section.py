@@ -49,12 +49,14 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Section:
-    """``measure`` gives what stands under ``name`` in the results, ``tables`` shows it."""
+    """``measure`` gives what stands under ``name`` in the results, ``tables`` shows it, ``combine``
+    says what becomes of the figures that stood there before."""
 
     name: str
     measure: Callable[[Timer], Results]
     tables: Callable[[Results], list[Table]]
     goals: tuple[Goal, ...] = ()
+    combine: Callable[[Results, Results], Results] = lambda old, new: new
 
 
 def leaves(results: Results, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -1,4 +1,4 @@
-"""The command ``pliant``: check, modes, run, demo.
+"""The command ``pliant``: check, modes, run, demo, bench.
 
 Errors are printed as ``arm.yaml:7: joints.elbow.axis: ...``, all of them, and end the command with
 exit code 1.
@@ -44,6 +44,19 @@ app = typer.Typer(
     pliant run arm.yaml -d 10 --plot arm.png    let it move and look
     """,
 )
+
+benches = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+
+
+@benches.callback()
+def _benches() -> None:
+    """Times test systems of the literature.
+
+    Example:  pliant bench platform --cases 9-12 --seconds 10
+    """
+
+
+app.add_typer(benches, name="bench")
 
 
 class Integrator(str, Enum):
@@ -301,6 +314,53 @@ def demo(
         return
     for path in demos.run(name, output_dir):
         print(f"wrote {path}")
+
+
+@benches.command()
+@_reported
+def platform(
+    cases: Annotated[
+        str, typer.Option(metavar="CASES", help="Numbers and ranges, such as 1-4,9.")
+    ] = "1-16",
+    seconds: Annotated[
+        float, typer.Option("--seconds", "-d", metavar="SECONDS", help="Simulated time of a case.")
+    ] = 100.0,
+    dense_seconds: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            help="Simulated time of dense, if less will do; its CPU time is scaled.",
+            show_default=False,
+        ),
+    ] = None,
+    only: Annotated[
+        Algorithm | None, typer.Option(help="One algorithm instead of both.", show_default=False)
+    ] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Measure also what the file knows already.")
+    ] = False,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="File of results, added to.")
+    ] = Path("build/bench.json"),
+) -> None:
+    """The 16 cases of Ghosh & Quiocho's table by order_n and by dense.
+
+    Rigid and flexible, open and with closed loops: CPU time of both algorithms beside the paper's,
+    how far they differ, the gap of the loops and the balance of energy. A case is written to the
+    file when it is done, and not run again while model and kernel are the same. All cases over
+    100 s take minutes.
+
+    \b
+    Examples:
+      pliant bench platform --cases 9-12
+      pliant bench platform --seconds 1 --output short.json
+    """
+    from pliant.demos import platform_bench
+
+    spans = {"order_n": seconds, "dense": seconds if dense_seconds is None else dense_seconds}
+    if only is not None:
+        spans = {only.value: spans[only.value]}
+    platform_bench.run(platform_bench.choose_cases(cases), spans, output, _console(), again)
 
 
 def _run_summary(result: Result, elapsed: float) -> str:

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 from pliant.compile import compile_model
+from pliant.demos import bench_file
 
 SCRIPTS = Path(__file__).parents[2] / "build_scripts"
 sys.path.insert(0, str(SCRIPTS))
 
 bench_models = import_module("bench_models")
-bench_results = import_module("bench_results")
 bench_section = import_module("bench_section")
 bench_timing = import_module("bench_timing")
 
@@ -31,7 +31,7 @@ def module_with_others(name: str) -> Any:
     return import_module(name)
 
 
-@pytest.mark.parametrize("module", [bench_results, bench_section, bench_timing])
+@pytest.mark.parametrize("module", [bench_section, bench_timing])
 def test_the_examples_of_the_docstrings_hold(module: Any) -> None:
     assert doctest.testmod(module).failed == 0
 
@@ -95,7 +95,7 @@ def test_short_calls_are_repeated_until_they_fill_the_window(clock: Clock) -> No
 
 def test_a_section_replaces_its_own_figures_only() -> None:
     old = {"runs": {"a": {"n": 1}, "b": {"n": 1}}, "a": {"x": 1, "gone": 0}, "b": {"x": 2}}
-    merged = bench_results.merge(old, "a", {"x": 3}, {"n": 2}, ["a", "b"])
+    merged = bench_file.merge(old, "a", {"x": 3}, {"n": 2}, ["a", "b"])
     assert merged == {"runs": {"a": {"n": 2}, "b": {"n": 1}}, "a": {"x": 3}, "b": {"x": 2}}
 
 
@@ -104,16 +104,16 @@ def test_the_file_is_the_same_whatever_is_measured_first(tmp_path: Path) -> None
     for index, names in enumerate((["a", "b", "c"], ["c", "a", "b"])):
         path = tmp_path / f"{index}" / "bench.json"
         for name in names:
-            old = bench_results.read(path)
-            merged = bench_results.merge(old, name, {"x": 1}, {}, ["b", "a"])
-            bench_results.write(path, merged)
+            old = bench_file.read(path)
+            merged = bench_file.merge(old, name, {"x": 1}, {}, ["b", "a"])
+            bench_file.write(path, merged)
         files.append(path.read_text())
     assert files[0] == files[1]
     assert list(json.loads(files[0])) == ["runs", "b", "a", "c"]
 
 
 def test_a_run_says_where_it_was_made() -> None:
-    run = bench_results.this_run("v3", {"pin": "4.1"})
+    run = bench_file.this_run("v3", {"pin": "4.1"})
     assert run["instruction_set"] == "v3"
     assert run["pin"] == "4.1"
     assert run["cpu"]

@@ -24,7 +24,7 @@ A link's z runs along it from its head; roll is about z, yaw about x, pitch abou
 >>> model = platform(5)
 >>> len(model.bodies), model.joints["leg2_pitch1"].start
 (23, 0.5)
->>> [(loop.node_a, loop.node_b) for loop in loops(13)]
+>>> [(loop.parent, loop.child) for loop in platform(13).loops.values()]
 [('top.leg2', 'leg2_l6.tip'), ('top.leg3', 'leg3_l6.tip')]
 """
 
@@ -81,39 +81,35 @@ CONFIGURATIONS = {
 H49 = Configuration(leg_joints=7, split_legs=True, has_arms=True, split_arms=False)
 
 
-@dataclass(frozen=True)
-class Loop:
-    """Two nodes that a closed case holds together in all six directions."""
-
-    name: str
-    node_a: str
-    node_b: str
-
-
 def platform(case: int) -> pl.System:
-    """The tree of a case of Ghosh & Quiocho's table, 1 to 16; ``loops`` closes it."""
-    _check(case)
-    configuration = CONFIGURATIONS[1 + (case - 1) % 4]
-    is_flexible = (case - 1) // 4 % 2 == 1
-    return _platform(f"platform_case{case}", configuration, is_flexible)
+    """A case of Ghosh & Quiocho's table, 1 to 16."""
+    if case not in range(1, 17):
+        raise ValueError(f"case {case} is not in the table; give 1 to 16")
+    return _platform(
+        f"platform_case{case}",
+        CONFIGURATIONS[1 + (case - 1) % 4],
+        is_flexible=is_flexible(case),
+        is_closed=is_closed(case),
+    )
+
+
+def is_flexible(case: int) -> bool:
+    """The booms bend in every second group of four cases.
+
+    >>> [case for case in range(1, 17) if is_flexible(case)]
+    [5, 6, 7, 8, 13, 14, 15, 16]
+    """
+    return (case - 1) // 4 % 2 == 1
+
+
+def is_closed(case: int) -> bool:
+    """Legs 2 and 3 hold the top plate too, and manipulator 2 the object."""
+    return case > 8
 
 
 def h49() -> pl.System:
     """Huynh's system of 49 bodies, open."""
-    return _platform("h49", H49, is_flexible=True)
-
-
-def loops(case: int) -> tuple[Loop, ...]:
-    """The loops of a case, closed in the start position; none for the open cases, 1 to 8."""
-    _check(case)
-    if case <= 8:
-        return ()
-    configuration = CONFIGURATIONS[1 + (case - 1) % 4]
-    last = configuration.leg_joints + (2 if configuration.split_legs else 0)
-    found = [Loop(f"{leg}-top", f"top.{leg}", f"{leg}_l{last}.tip") for leg in ("leg2", "leg3")]
-    if configuration.has_arms:
-        found.append(Loop("arm2-object", "object.grip", "arm2_l9.tip"))
-    return tuple(found)
+    return _platform("h49", H49, is_flexible=True, is_closed=False)
 
 
 def h128() -> pl.System:
@@ -147,33 +143,39 @@ def h128() -> pl.System:
 # --------------------------------------------------------------------------------------- parts
 
 
-def _check(case: int) -> None:
-    if case not in range(1, 17):
-        raise ValueError(f"case {case} is not in the table; give 1 to 16")
-
-
-def _platform(name: str, configuration: Configuration, is_flexible: bool) -> pl.System:
+def _platform(
+    name: str, configuration: Configuration, is_flexible: bool, is_closed: bool
+) -> pl.System:
     mechanism = _Mechanism(is_flexible)
     mechanism.add_body("base", _base(), "ground", "free")
-    ends = {
+    legs = {
         leg: mechanism.add_chain(
             leg, f"base.{leg}", configuration.leg_joints, LEG_ANGLE, configuration.split_legs
         )
         for leg in LEGS
     }
-    mechanism.add_body("top", _top(configuration), ends["leg1"])
+    mechanism.add_body("top", _top(configuration), legs["leg1"])
+    loops = {f"{leg}-top": _weld(f"top.{leg}", legs[leg]) for leg in ("leg2", "leg3")}
     if configuration.has_arms:
-        ends = {
+        arms = {
             arm: mechanism.add_chain(arm, f"top.{arm}", 7, ARM_ANGLE, configuration.split_arms)
             for arm in ARMS
         }
-        mechanism.add_body("object", _test_object(), ends["arm1"])
+        mechanism.add_body("object", _test_object(), arms["arm1"])
+        loops["arm2-object"] = _weld("object.grip", arms["arm2"])
     return pl.System(
         name=name,
         bodies=mechanism.bodies,
         joints=mechanism.joints,
         loads=_loads(mechanism),
+        loops=loops if is_closed else {},
     )
+
+
+def _weld(mount: str, end: str) -> pl.Loop:
+    """Holds the end of a chain at its mount in all six directions. The frames of the two nodes
+    agree at the start, so that the joint's needs no turning."""
+    return pl.Loop(type="fixed", parent=mount, child=end)
 
 
 class _Mechanism:

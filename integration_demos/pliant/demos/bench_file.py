@@ -1,4 +1,7 @@
-"""The file of results: one entry for each section, and where and when it was measured."""
+"""The file of benchmark results: one entry for each section, and where and when it was measured.
+
+``make bench`` writes all of it, ``pliant bench`` one section.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,9 @@ import platform
 from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from bench_section import Results
+Results: TypeAlias = dict[str, Any]
 
 
 def read(path: Path) -> Results:
