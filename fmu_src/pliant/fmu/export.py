@@ -34,7 +34,7 @@ from pliant.model_description import (
     model_identifier,
     table_sections,
 )
-from pliant.modes import highest_frequency
+from pliant.modes import highest_frequency, suggested_step
 from pliant.part import suggest
 from pliant.simulation import as_model
 from pliant.system import System
@@ -42,7 +42,6 @@ from pliant.system import System
 FLAVOURS = ("native", "python")
 MODEL_FILE = "model.pliant"  # in resources
 
-_ACCURATE = 0.5  # step times the fastest omega that h_suggested keeps
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the oldest date of a zip: the same model is the same file
 
 
@@ -105,7 +104,7 @@ def variable_table(system: System | Model, **settings: Any) -> VariableTable:
 
 def _suggested_step(model: Model) -> float | None:
     omega = highest_frequency(model)
-    return _ACCURATE / omega if omega > 0.0 and np.isfinite(omega) else None
+    return suggested_step(omega) if omega > 0.0 and np.isfinite(omega) else None
 
 
 def _write(target: Path, files: Mapping[str, bytes]) -> None:
