@@ -51,6 +51,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pliant.mechanism import Mechanism, TreeJoint, TreeWheel
 from pliant.reduced import Array
@@ -155,7 +156,11 @@ def displacement(joint: TreeJoint, coordinates: Array) -> Array:
 
 def passive_effort(joint: TreeJoint, coordinates: Array, u: Array) -> Array:
     """Spring, friction and stops of a joint (5)."""
-    x = displacement(joint, coordinates)
+    return effort_at(joint, displacement(joint, coordinates), u)
+
+
+def effort_at(joint: TreeJoint, x: Array, u: Array) -> Array:
+    """Spring, friction and stops of a joint at the displacements x (5)."""
     below, above = np.maximum(joint.stop_lower - x, 0.0), np.maximum(x - joint.stop_upper, 0.0)
     k, c = joint.stop_stiffness, joint.stop_damping
     effort = -joint.stiffness * (x - joint.rest)
@@ -169,7 +174,8 @@ class Reference:
     """A mechanism at one state and time.
 
     Prescribed joints have the q and u they are given here, and accelerate as their motion does
-    at that time. Loads are arguments; tables of loads in the mechanism are not looked at.
+    at that time. Loads are arguments; tables of loads in the mechanism are not looked at, nor are
+    its loops: ``pliant.reference_loops`` has them.
 
     Use: ``Reference(mechanism, q, u).accelerations(tau, {"hand.pad": (force, torque)})``.
     """
@@ -179,10 +185,9 @@ class Reference:
         self.slots = slots(mechanism)
         none, zero = np.zeros((3, len(u))), np.zeros(3)
         self.heads: list[Frame] = []
+        self.ground = Frame(zero, np.eye(3), none, none, zero, zero)
         for body in mechanism.bodies:  # from the ground outward
-            node = Frame(zero, np.eye(3), none, none, zero, zero)
-            if body.parent >= 0:
-                node = self._node(body.parent, body.parent_node)
+            node = self._node(body.parent, body.parent_node)
             self.heads.append(self._across_joint(node, body.joint))
 
     # ---------------------------------------------------------------------------- kinematics
@@ -246,6 +251,8 @@ class Reference:
         return self._turn(frame, Q, self._columns(at.etad.start, T @ psi), Td @ psi @ etad)
 
     def _node(self, b: int, name: str) -> Frame:
+        if b < 0:
+            return self.ground
         node = self.mechanism.bodies[b].reduced.nodes[name]
         frame = self._deformed(b, node.position, node.phi, node.psi, node.phi2)
         return frame._replace(R=frame.R @ node.rotation)
@@ -317,16 +324,21 @@ class Reference:
         for name, (force, torque) in (wrenches or {}).items():
             _, node = self._named_node(name)
             h = h - node.Jv.T @ force - node.Jw.T @ torque
-        udot, driven = np.zeros(len(h)), np.zeros(len(h), bool)
-        for body, at in zip(self.mechanism.bodies, self.slots, strict=True):
-            if body.joint.motion is not None:
-                driven[at.joint_u] = True
-                udot[at.joint_u] = body.joint.motion(self.time)[2]
+        udot, driven = self._driven()
         free = ~driven
         rest = (effort - h - M @ udot)[free]
         udot[free] = np.linalg.solve(M[np.ix_(free, free)], rest)
         effort[driven] = (M @ udot + h)[driven]
         return udot, effort
+
+    def _driven(self) -> tuple[Array, NDArray[np.bool_]]:
+        """Accelerations of prescribed joints, zero elsewhere; which speeds they are."""
+        udot, driven = np.zeros(len(self.u)), np.zeros(len(self.u), bool)
+        for body, at in zip(self.mechanism.bodies, self.slots, strict=True):
+            if body.joint.motion is not None:
+                driven[at.joint_u] = True
+                udot[at.joint_u] = body.joint.motion(self.time)[2]
+        return udot, driven
 
     def accelerations(self, tau: Array | None = None, wrenches: Wrenches | None = None) -> Array:
         """udot of (1)."""

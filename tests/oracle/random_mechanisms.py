@@ -92,7 +92,7 @@ def random_case(
         joint, coordinates = random_joint(rng, f"j{new}", TYPES[(first + new) % len(TYPES)])
         nd = len(joint.speed)
         if passive and rng.random() < 0.5:
-            joint = _with_efforts(rng, joint, coordinates)
+            joint = with_efforts(rng, joint, coordinates)
         if prescribed and nd and not joint.quaternion and rng.random() < 0.3:
             joint = replace(joint, prescribed=True, motion=_Motion(rng, nd))
         modes = 0 if shape == "rigid" or rng.random() < 0.25 else int(rng.integers(1, 9))
@@ -213,7 +213,7 @@ def _far_from_gimbal_lock(axes: np.ndarray, angles: np.ndarray) -> bool:
     return not columns or bool(np.linalg.svd(np.array(columns), compute_uv=False)[-1] > 0.3)
 
 
-def _with_efforts(rng: np.random.Generator, joint: TreeJoint, x: np.ndarray) -> TreeJoint:
+def with_efforts(rng: np.random.Generator, joint: TreeJoint, x: np.ndarray) -> TreeJoint:
     """Spring and friction on every dof; on coordinates that have them, stops that are entered
     from below, from above or not at all."""
     nd = len(joint.speed)
