@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
 import pliant as pl  # noqa: E402
-from cases import bar, free_tree, rotating_beams  # noqa: E402
+from cases import bar, free_tree, platform_runs, rotating_beams  # noqa: E402
 
 FOLDER = ROOT / "build" / "figures"
 STYLE = {
@@ -218,6 +218,82 @@ def elastic_bar() -> Figure:
     bottom.set_ylabel("mm")
     bottom.set_xlabel("time in s")
     result.legend(*top.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    return result
+
+
+# Simulated time of the platform's figures, s. The paper's is 100; dense is the slow one.
+PLATFORM_SPAN, DENSE_SPAN = 100.0, 20.0
+
+
+@figure
+def platform_displacement() -> Figure:
+    """Top plate and test object of the platform, case 16, by both algorithms."""
+    order_n = platform_runs.record(16, PLATFORM_SPAN)
+    dense = platform_runs.record(16, DENSE_SPAN, "dense")
+    beside = platform_runs.record(16, DENSE_SPAN, rounding=True)
+    titles = ("Case 16, centre of the top plate", "Where manipulator 1 holds the test object")
+
+    result, axes = panels(3, 1, size=(7.5, 8.6))
+    for i, (ax, title) in enumerate(zip(axes, titles, strict=False)):
+        for axis, (name, colour) in enumerate(zip("xyz", (BLUE, ORANGE, GREEN), strict=True)):
+            label = f"${name}$, order_n, {PLATFORM_SPAN:g} s"
+            ax.plot(order_n.t, order_n.displacement[:, i, axis], color=colour, label=label)
+            some = np.searchsorted(dense.t, np.arange(0.0, DENSE_SPAN + 1.0, 2.0) - 1e-6)
+            ax.plot(
+                dense.t[some],
+                dense.displacement[some, i, axis],
+                "o",
+                color=colour,
+                markerfacecolor="white",
+                markersize=4.5,
+                label=f"${name}$, dense, {DENSE_SPAN:g} s",
+            )
+        ax.set_title(f"{title}: displacement in m")
+        ax.set_xlim(0, PLATFORM_SPAN)
+    axes[0].legend(ncols=3, loc="upper left", fontsize=8.5)
+    axes[1].set_xlabel("time in s; the loads change sign every 20 s")
+
+    difference = axes[2]
+    shared = slice(1, len(dense.t))
+    for other, colour, label in (
+        (dense, RED, "dense"),
+        (beside, "0.6", "order_n, every start coordinate off by one rounding"),
+    ):
+        apart = np.linalg.norm(other.displacement - order_n.displacement[: len(other.t)], axis=2)
+        difference.loglog(
+            other.t[shared], apart.max(axis=1)[shared], color=colour, linewidth=0.9, label=label
+        )
+    difference.set_title("Distance of other runs from that of order_n, in m")
+    difference.set_xlabel("time in s")
+    difference.set_ylim(1e-15, 1e-9)
+    difference.set_xlim(dense.t[1], DENSE_SPAN)
+    difference.axhline(1e-10, color=EXACT, linestyle="--", label="agreement stated in the paper")
+    difference.legend(loc="lower right")
+    return result
+
+
+@figure
+def platform_acceleration() -> Figure:
+    """Bottom pitch joint of the platform's leg 2, rigid and flexible (cases 12 and 16)."""
+    rigid = platform_runs.record(12, PLATFORM_SPAN)
+    flexible = platform_runs.record(16, PLATFORM_SPAN)
+    result, (whole, switch) = panels(2, 1, size=(7.5, 6.2))
+    for ax, width in ((whole, 0.5), (switch, 0.9)):
+        for run, colour, label, linewidth in (
+            (flexible, ORANGE, "flexible, case 16, step 0.1 ms", width),
+            (rigid, BLUE, "rigid, case 12, step 1 ms", 1.6),
+        ):
+            ax.plot(run.t, 1e3 * run.acceleration, color=colour, label=label, linewidth=linewidth)
+        ax.set_ylabel("mrad/s$^2$")
+    whole.set_title("Angular acceleration of leg 2's bottom pitch joint, order_n")
+    whole.set_xlim(0, PLATFORM_SPAN)
+    whole.legend(loc="upper left")
+    switch.set_title("The same when the loads change sign")
+    switch.set_xlim(*platform_runs.FINE)
+    seen = (flexible.t > platform_runs.FINE[0]) & (flexible.t < platform_runs.FINE[1])
+    limit = 1.1e3 * np.abs(flexible.acceleration[seen]).max()
+    switch.set_ylim(-limit, limit)
+    switch.set_xlabel("time in s")
     return result
 
 
