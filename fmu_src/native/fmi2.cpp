@@ -168,6 +168,18 @@ SavedState* saved(fmi2FMUstate state) {
   return s != nullptr && s->mark == SavedState::kMark ? s : nullptr;
 }
 
+// A state of the instance's own model; null and a message if it is none.
+const SavedState* own_state(const Instance& i, const char* call, fmi2FMUstate state) {
+  const SavedState* s = saved(state);
+  if (s == nullptr) {
+    i.refuse(call, "the pointer is not a state of this FMU");
+  } else if (s->guid != i.slave->guid()) {
+    i.refuse(call, "this state belongs to another model");
+    s = nullptr;
+  }
+  return s;
+}
+
 }  // namespace
 
 extern "C" {
@@ -376,13 +388,13 @@ fmi2Status fmi2GetFMUstate(fmi2Component component, fmi2FMUstate* state) {
 
 fmi2Status fmi2SetFMUstate(fmi2Component component, fmi2FMUstate state) {
   return guarded(component, "fmi2SetFMUstate", allowed::state, [&](Instance& i) -> fmi2Status {
-    const SavedState* s = saved(state);
-    if (s == nullptr) return i.refuse("fmi2SetFMUstate", "the pointer is not a state of this FMU");
-    if (s->guid != i.slave->guid()) {
-      return i.refuse("fmi2SetFMUstate", "this state belongs to another model");
-    }
+    const SavedState* s = own_state(i, "fmi2SetFMUstate", state);
+    if (s == nullptr) return fmi2Error;
     const fmi2Status status = i.answer("fmi2SetFMUstate", i.slave->restore(s->snapshot));
-    if (status == fmi2OK) i.phase = static_cast<Phase>(s->snapshot.phase);
+    if (status == fmi2OK) {
+      i.phase = static_cast<Phase>(s->snapshot.phase);
+      i.last_step = i.phase == discarded ? fmi2Discard : fmi2OK;
+    }
     return status;
   });
 }
@@ -402,24 +414,26 @@ fmi2Status fmi2FreeFMUstate(fmi2Component component, fmi2FMUstate* state) {
 
 fmi2Status fmi2SerializedFMUstateSize(fmi2Component component, fmi2FMUstate state,
                                       std::size_t* size) {
-  return guarded(
-      component, "fmi2SerializedFMUstateSize", allowed::state, [&](Instance& i) -> fmi2Status {
-        const SavedState* s = saved(state);
-        if (s == nullptr || size == nullptr) {
-          return i.refuse("fmi2SerializedFMUstateSize", "the pointer is not a state of this FMU");
-        }
-        *size = i.slave->serialize(s->snapshot).size();
-        return fmi2OK;
-      });
+  return guarded(component, "fmi2SerializedFMUstateSize", allowed::state,
+                 [&](Instance& i) -> fmi2Status {
+                   const SavedState* s = own_state(i, "fmi2SerializedFMUstateSize", state);
+                   if (s == nullptr) return fmi2Error;
+                   if (size == nullptr) {
+                     return i.refuse("fmi2SerializedFMUstateSize", "null pointer for the size");
+                   }
+                   *size = i.slave->serialize(s->snapshot).size();
+                   return fmi2OK;
+                 });
 }
 
 fmi2Status fmi2SerializeFMUstate(fmi2Component component, fmi2FMUstate state, fmi2Byte bytes[],
                                  std::size_t size) {
   return guarded(
       component, "fmi2SerializeFMUstate", allowed::state, [&](Instance& i) -> fmi2Status {
-        const SavedState* s = saved(state);
-        if (s == nullptr || bytes == nullptr) {
-          return i.refuse("fmi2SerializeFMUstate", "the pointer is not a state of this FMU");
+        const SavedState* s = own_state(i, "fmi2SerializeFMUstate", state);
+        if (s == nullptr) return fmi2Error;
+        if (bytes == nullptr) {
+          return i.refuse("fmi2SerializeFMUstate", "null pointer for the bytes");
         }
         const auto data = i.slave->serialize(s->snapshot);
         if (size < data.size()) {
@@ -501,8 +515,8 @@ fmi2Status fmi2GetRealOutputDerivatives(fmi2Component component,
 
 fmi2Status fmi2DoStep(fmi2Component component, fmi2Real time, fmi2Real size, fmi2Boolean) {
   return guarded(component, "fmi2DoStep", allowed::do_step, [&](Instance& i) -> fmi2Status {
-    // A step may end at the stop time as a clock that adds up steps sees it.
-    const double slack = 1e-6 * std::fabs(size);
+    // A step may end at the stop time as a clock that adds up millions of steps sees it.
+    const double slack = 1e-3 * std::fabs(size);
     if (time + size > i.stop_time + slack) {
       return i.refuse("fmi2DoStep", "the step goes past the stop time " +
                                         std::to_string(i.stop_time) +

@@ -1,5 +1,7 @@
 // The C interface of FMI 2.0 for co-simulation, as far as a slave implements it.
-// Names, types and values are those of the standard (FMI 2.0.4, sections 2.1 and 4.2).
+// Names, types and values are those of the standard (FMI 2.0.4, sections 2.1 and 4.2). The
+// enumerations are of fixed size, so that a number of an importer's that is none of theirs can be
+// looked at and refused.
 #pragma once
 
 #include <cstddef>
@@ -23,9 +25,14 @@ using fmi2Char = char;
 using fmi2String = const fmi2Char*;
 using fmi2Byte = char;
 
-enum fmi2Status { fmi2OK, fmi2Warning, fmi2Discard, fmi2Error, fmi2Fatal, fmi2Pending };
-enum fmi2Type { fmi2ModelExchange, fmi2CoSimulation };
-enum fmi2StatusKind { fmi2DoStepStatus, fmi2PendingStatus, fmi2LastSuccessfulTime, fmi2Terminated };
+enum fmi2Status : int { fmi2OK, fmi2Warning, fmi2Discard, fmi2Error, fmi2Fatal, fmi2Pending };
+enum fmi2Type : int { fmi2ModelExchange, fmi2CoSimulation };
+enum fmi2StatusKind : int {
+  fmi2DoStepStatus,
+  fmi2PendingStatus,
+  fmi2LastSuccessfulTime,
+  fmi2Terminated
+};
 
 struct fmi2CallbackFunctions {
   void (*logger)(fmi2ComponentEnvironment, fmi2String, fmi2Status, fmi2String, fmi2String, ...);

@@ -157,7 +157,12 @@ const Variable* Slave::find(Reference reference, Type type) {
   return &v;
 }
 
-bool Slave::check_settable(const Variable& v) {
+bool Slave::check_settable(Reference reference) {
+  const Variable& v = table_.variables[reference];
+  if (std::exchange(seen_[reference], calls_) == calls_) {
+    refuse(v.name + " is given twice in one call");
+    return false;
+  }
   if (v.role == Role::input || v.role == Role::motion || v.role == Role::lock) return true;
   if (v.role == Role::signal || v.role == Role::constant) {
     refuse(v.name + " is computed and cannot be set; set inputs and parameters only");
@@ -238,10 +243,7 @@ Result Slave::set_real(const Reference* references, std::size_t count, const dou
   ++calls_;
   for (std::size_t i = 0; i < count; ++i) {
     const Variable* v = find(references[i], Type::real);
-    if (v == nullptr || !check_settable(*v)) return Result::error;
-    if (std::exchange(seen_[references[i]], calls_) == calls_) {
-      return refuse(v->name + " is given twice in one call");
-    }
+    if (v == nullptr || !check_settable(references[i])) return Result::error;
     const double x = values[i];
     if (!std::isfinite(x)) return refuse(v->name + ": " + text_of(x) + " is not a finite number");
     if (v->role == Role::parameter) {
@@ -281,10 +283,11 @@ Result Slave::set_real(const Reference* references, std::size_t count, const dou
 }
 
 Result Slave::set_integer(const Reference* references, std::size_t count, const int32_t* values) {
+  ++calls_;
   Options options = options_;
   for (std::size_t i = 0; i < count; ++i) {
     const Variable* v = find(references[i], Type::integer);
-    if (v == nullptr || !check_settable(*v)) return Result::error;
+    if (v == nullptr || !check_settable(references[i])) return Result::error;
     const bool integrator = static_cast<Setting>(v->signal.index) == Setting::integrator;
     const int32_t most = integrator ? 3 : 2;
     if (values[i] < 1 || values[i] > most) {
@@ -312,18 +315,26 @@ Result Slave::get_boolean(const Reference* references, std::size_t count, int32_
 }
 
 Result Slave::set_boolean(const Reference* references, std::size_t count, const int32_t* values) {
+  ++calls_;
   for (std::size_t i = 0; i < count; ++i) {
     const Variable* v = find(references[i], Type::boolean);
-    if (v == nullptr || !check_settable(*v)) return Result::error;
+    if (v == nullptr || !check_settable(references[i])) return Result::error;
+  }
+  const auto body_of = [&](std::size_t i) { return table_.variables[references[i]].signal.index; };
+  if (initialized_) {
+    const std::vector<double> before(stepper_->state(), stepper_->state() + stepper_->state_size());
+    for (std::size_t i = 0; i < count; ++i) {
+      const Status status = stepper_->lock(body_of(i), values[i] != 0);
+      if (status.code == Code::ok) continue;
+      stepper_->restore(before.data());
+      return refuse(status);
+    }
   }
   for (std::size_t i = 0; i < count; ++i) {
-    const int32_t body = table_.variables[references[i]].signal.index;
-    if (built_) {
-      const Status status = stepper_->lock(body, values[i] != 0);
-      if (status.code != Code::ok) return refuse(status);
-    }
-    locks_[static_cast<std::size_t>(body)] = values[i] != 0 ? 1 : 0;
+    locks_[static_cast<std::size_t>(body_of(i))] = values[i] != 0 ? 1 : 0;
   }
+  // Until then the model is built anew: a joint locked and released again has its start speed.
+  built_ = built_ && initialized_;
   return Result::ok;
 }
 
@@ -394,6 +405,7 @@ Result Slave::build() {
     std::copy(input_rates_.begin(), input_rates_.end(), stepper_->input_rate());
   }
   *stepper_->input_time() = start_time_;
+  clock_ = start_time_;
   built_ = true;
   return Result::ok;
 }
@@ -431,10 +443,16 @@ Result Slave::step(double time, double size) {
     return refuse("communication step size " + text_of(size) + " s; give a time above 0 s");
   }
   const double rounding = 16.0 * std::numeric_limits<double>::epsilon();
-  const double slack = std::max(kClockTolerance * size, rounding * std::fabs(now));
-  if (!(std::fabs(time - now) <= slack)) {
-    return refuse("communication point " + text_of(time) + " s, but the model is at " +
-                  text_of(now) + " s; restore a saved state to go back");
+  // Against the importer's own clock: one that adds up its steps parts from the model's time by
+  // more than the tolerance in some minutes.
+  const double slack = std::max(kClockTolerance * size, rounding * std::fabs(clock_));
+  if (!(std::fabs(time - clock_) <= slack)) {
+    return refuse("communication point " + text_of(time) + " s, but the last step ended at " +
+                  text_of(clock_) + " s; restore a saved state to go back");
+  }
+  if (!(now + size > now)) {
+    return refuse("communication step size " + text_of(size) + " s is too short to be noticed at " +
+                  text_of(now) + " s");
   }
   if (!(size / h <= kMostSteps)) {
     return refuse("communication step size " + text_of(size) + " s would take " +
@@ -461,6 +479,7 @@ Result Slave::step(double time, double size) {
     refuse(status);
     return Result::discard;
   }
+  clock_ = time + size;
   motion_after(size, motions_.data());
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     if (input_rates_[i] == 0.0) continue;
@@ -476,10 +495,11 @@ Result Slave::step(double time, double size) {
 
 Result Slave::set_input_derivatives(const Reference* references, std::size_t count,
                                     const int32_t* orders, const double* values) {
+  ++calls_;
   for (std::size_t i = 0; i < count; ++i) {
     const Variable* v = find(references[i], Type::real);
-    if (v == nullptr) return Result::error;
-    if (v->role != Role::input) return refuse(v->name + " is not an input");
+    if (v == nullptr || !check_settable(references[i])) return Result::error;
+    if (v->role != Role::input) return refuse(v->name + " is not an input that is interpolated");
     if (orders[i] != 1) {
       return refuse(v->name + ": derivative of order " + std::to_string(orders[i]) +
                     "; inputs are interpolated linearly, give order 1");
@@ -567,11 +587,11 @@ Result Slave::directional_derivative(const Reference* unknown, std::size_t unkno
 
 // --------------------------------------------------------------------------- saving, restoring
 //
-// A snapshot: start time, initialized, settings, the step in use, input time; parameters; inputs;
-// input rates; motions from outside; locks; the kernel's state block.
+// A snapshot: start time, initialized, settings, the step in use, input time, the importer's clock;
+// parameters; inputs; input rates; motions from outside; locks; the kernel's state block.
 
 namespace {
-constexpr std::size_t kSnapshotHead = 7;
+constexpr std::size_t kSnapshotHead = 8;
 }
 
 Result Slave::save(Snapshot& snapshot) {
@@ -583,7 +603,7 @@ Result Slave::save(Snapshot& snapshot) {
   x.insert(x.end(),
            {start_time_, initialized_ ? 1.0 : 0.0, options_.step,
             static_cast<double>(options_.integrator), static_cast<double>(options_.algorithm),
-            stepper_->options().step, *stepper_->input_time()});
+            stepper_->options().step, *stepper_->input_time(), clock_});
   x.insert(x.end(), parameters_.begin(), parameters_.end());
   x.insert(x.end(), inputs_.begin(), inputs_.end());
   x.insert(x.end(), input_rates_.begin(), input_rates_.end());
@@ -594,7 +614,6 @@ Result Slave::save(Snapshot& snapshot) {
 }
 
 Result Slave::restore(const Snapshot& snapshot) {
-  if (build() != Result::ok) return Result::error;
   const std::vector<double>& x = snapshot.values;
   const std::size_t np = parameters_.size(), ni = inputs_.size();
   if (x.size() !=
@@ -607,7 +626,7 @@ Result Slave::restore(const Snapshot& snapshot) {
   const auto motions = rates + static_cast<std::ptrdiff_t>(ni);
   const auto locks = motions + static_cast<std::ptrdiff_t>(motions_.size());
   const auto block = locks + static_cast<std::ptrdiff_t>(locks_.size());
-  const bool same_model = std::equal(parameters, inputs, parameters_.begin()) &&
+  const bool same_model = built_ && std::equal(parameters, inputs, parameters_.begin()) &&
                           static_cast<double>(options_.integrator) == x[3] &&
                           static_cast<double>(options_.algorithm) == x[4];
   parameters_.assign(parameters, inputs);
@@ -627,6 +646,7 @@ Result Slave::restore(const Snapshot& snapshot) {
   }
   stepper_->set_step(x[5]);
   *stepper_->input_time() = x[6];
+  clock_ = x[7];
   std::copy(inputs_.begin(), inputs_.end(), stepper_->input());
   std::copy(input_rates_.begin(), input_rates_.end(), stepper_->input_rate());
   stepper_->restore(&*block);
@@ -674,12 +694,15 @@ Result Slave::deserialize(const unsigned char* data, std::size_t size, Snapshot&
     if (!std::isfinite(value)) return refuse("this state holds a value that is not finite");
   }
   if (x.size() <= kSnapshotHead) return refuse("this state is cut off");
-  const auto phase = static_cast<int32_t>(x[0]);
+  const auto among = [](double number, double count) {
+    return number >= 0.0 && number < count && number == std::floor(number);
+  };
+  const double phase = x[0];
   x.erase(x.begin());
   const bool sane =
-      x[2] > 0.0 && x[5] > 0.0 && x[3] >= 0.0 && x[3] <= 2.0 && x[4] >= 0.0 && x[4] <= 1.0;
+      among(phase, 64.0) && x[2] > 0.0 && x[5] > 0.0 && among(x[3], 3.0) && among(x[4], 2.0);
   if (!sane) return refuse("this state is damaged: its settings make no sense");
-  snapshot.phase = phase;
+  snapshot.phase = static_cast<int32_t>(phase);
   snapshot.values = std::move(x);
   return Result::ok;
 }

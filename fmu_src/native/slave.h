@@ -74,7 +74,7 @@ class Slave {
   Result refuse(std::string message);
   Result refuse(const Status& status);
   const Variable* find(Reference reference, Type type);
-  bool check_settable(const Variable& variable);
+  bool check_settable(Reference reference);
   Result check_parameters();
   void motion_after(double time, double* rows) const;
   // The model as the parameters want it; nothing to do if they have not changed since.
@@ -88,6 +88,7 @@ class Slave {
   std::vector<double> motions_;       // rows (position, rate, acceleration) at the last step
   std::vector<unsigned char> locks_;  // per body
   double start_time_ = 0.0;
+  double clock_ = 0.0;  // where the importer's next step starts, by its own clock
   bool initialized_ = false;
 
   bool built_ = false;
@@ -96,8 +97,8 @@ class Slave {
 
   std::vector<Signal> signals_;  // scratch of the calls below, to allocate once
   std::vector<double> numbers_;
-  std::vector<unsigned> seen_;  // per variable: the set_real call that last named it
-  unsigned calls_ = 0;
+  std::vector<uint64_t> seen_;  // per variable: the setting call that last named it
+  uint64_t calls_ = 0;
   std::string message_;
 };
 

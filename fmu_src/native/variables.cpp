@@ -58,11 +58,16 @@ VariableTable VariableTable::read(DataFile& file) {
     return VariableTable();
   };
   for (std::size_t i = 0; i < count; ++i) {
-    const bool sane = within(type[i], 3) && within(role[i], 7);
+    // Settings but the step are enumerations, locks Boolean, all else Real.
+    const Role is = static_cast<Role>(role[i]);
+    const Type fitting = is == Role::lock                       ? Type::boolean
+                         : is == Role::setting && index[i] != 0 ? Type::integer
+                                                                : Type::real;
+    const bool sane = within(role[i], 7) && type[i] == static_cast<int32_t>(fitting);
     if (!sane) return reject("'" + names[i] + "' is of no known kind");
     Variable v{names[i],
-               static_cast<Type>(type[i]),
-               static_cast<Role>(role[i]),
+               fitting,
+               is,
                output[i] != 0,
                tunable[i] != 0,
                {static_cast<Quantity>(quantity[i]), element[i], index[i]}};

@@ -66,6 +66,10 @@ void DataFile::read_table() {
     }
     sections_.push_back(s);
   }
+  // The number of sections stands before what the checksum covers.
+  if (sections > 0 && sections_[0].offset != kHeader + sections * kTableRow) {
+    return fail("kernel data file: its table does not end where the sections begin");
+  }
 }
 
 void DataFile::fail(const std::string& message) {
