@@ -1,4 +1,4 @@
-"""The command ``pliant``: check, modes, run, demo, bench.
+"""The command ``pliant``: check, modes, run, export, demo, bench.
 
 Errors are printed as ``arm.yaml:7: joints.elbow.axis: ...``, all of them, and end the command with
 exit code 1.
@@ -6,17 +6,27 @@ exit code 1.
 
 from __future__ import annotations
 
-import functools
-import sys
 import time
-from collections.abc import Callable
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ParamSpec
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
+from pliant.cli_fmu import check_fmu, export
+from pliant.cli_options import (
+    Algorithm,
+    Integrator,
+    ModelFile,
+    ModelOrFmu,
+    Step,
+    assignments,
+    check_writable,
+    console,
+    is_fmu,
+    refuse_options,
+    reported,
+    was_given,
+)
 from pliant.errors import PliantError
 
 if TYPE_CHECKING:
@@ -24,8 +34,6 @@ if TYPE_CHECKING:
 
     from pliant.modes import AssembledModes
     from pliant.results import Result
-
-_P = ParamSpec("_P")
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -42,6 +50,7 @@ app = typer.Typer(
     pliant check arm.yaml                       is it what I meant?
     pliant modes arm.yaml                       how does it vibrate?
     pliant run arm.yaml -d 10 --plot arm.png    let it move and look
+    pliant export arm.yaml -o arm.fmu           take it to Simulink, Dymola, FMPy, ...
     """,
 )
 
@@ -57,39 +66,6 @@ def _benches() -> None:
 
 
 app.add_typer(benches, name="bench")
-
-
-class Integrator(str, Enum):
-    leapfrog = "leapfrog"
-    rk4 = "rk4"
-    euler_cromer = "euler_cromer"
-
-
-class Algorithm(str, Enum):
-    order_n = "order_n"
-    dense = "dense"
-
-
-ModelFile = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="Model file, such as arm.yaml.", show_default=False)
-]
-Step = Annotated[
-    float, typer.Option("--step", "-s", metavar="SECONDS", help="Internal step in seconds.")
-]
-
-
-def _reported(command: Callable[_P, None]) -> Callable[_P, None]:
-    """Prints pliant's own errors, one problem a line, and exits with 1."""
-
-    @functools.wraps(command)
-    def wrapped(*args: _P.args, **kwargs: _P.kwargs) -> None:
-        try:
-            command(*args, **kwargs)
-        except PliantError as error:
-            print(error, file=sys.stderr)
-            raise typer.Exit(1) from None
-
-    return wrapped
 
 
 def _version(wanted: bool) -> None:
@@ -110,35 +86,45 @@ def _options(
 
 
 @app.command()
-@_reported
-def check(model_file: ModelFile, step: Step = 1e-3) -> None:
+@reported
+def check(context: typer.Context, model_file: ModelOrFmu, step: Step = 1e-3) -> None:
     """Reads a model, draws its tree and says what looks wrong.
 
     Prints the tree of bodies and joints, mass and centre of mass at the start, the freedoms, and
     warnings: frequencies too high for the step, bodies much lighter than the rest, joints that
     start where their axes line up. All problems of a faulty model are listed at once.
 
-    Example:  pliant check arm.yaml --step 5e-4
+    An FMU, of pliant or not, is validated, and its inputs, outputs and parameters are listed with
+    units, start values and descriptions.
+
+    \b
+    Examples:
+      pliant check arm.yaml --step 5e-4
+      pliant check arm.fmu
     """
+    if is_fmu(model_file):
+        refuse_options(context, ("step",), "an FMU has its own step, the parameter solver.h")
+        check_fmu(model_file)
+        return
     from pliant.report import ModelReport
 
-    console = _console()
+    out = console()
     report = ModelReport(model_file, step)
-    console.print(report.tree(), soft_wrap=True)
-    console.print()
+    out.print(report.tree(), soft_wrap=True)
+    out.print()
     for line in report.summary():
-        console.print(line, soft_wrap=True)
-    console.print()
-    console.print(report.freedoms())
+        out.print(line, soft_wrap=True)
+    out.print()
+    out.print(report.freedoms())
     warnings = report.warnings()
     for warning in warnings:
-        console.print(f"[yellow]warning:[/yellow] {warning}", soft_wrap=True)
+        out.print(f"[yellow]warning:[/yellow] {warning}", soft_wrap=True)
     if not warnings:
-        console.print("[green]no warnings[/green]")
+        out.print("[green]no warnings[/green]")
 
 
 @app.command()
-@_reported
+@reported
 def modes(
     model_file: ModelFile,
     count: Annotated[
@@ -160,7 +146,7 @@ def modes(
     from pliant.report import plain_table
     from pliant.simulation import as_model
 
-    console = _console()
+    out = console()
     model = as_model(model_file)
     bodies = body_modes(model)
     table = plain_table("bodies alone, Hz")
@@ -172,11 +158,11 @@ def modes(
         for i, (clamped, free) in enumerate(zip(body.clamped, body.free_free, strict=True)):
             name = body.name if i == 0 else ""
             table.add_row(name, str(i + 1), f"{clamped:.4g}", f"{free:.4g}")
-    console.print(table if bodies else "no flexible bodies")
+    out.print(table if bodies else "no flexible bodies")
     for locked in (True, False):
         title = f"assembled, joints {'locked' if locked else 'free'}"
-        console.print()
-        console.print(_assembled_table(assembled_modes(model, locked=locked), title, count))
+        out.print()
+        out.print(_assembled_table(assembled_modes(model, locked=locked), title, count))
 
 
 def _assembled_table(assembled: AssembledModes, title: str, count: int) -> Table:
@@ -203,14 +189,24 @@ def _assembled_table(assembled: AssembledModes, title: str, count: int) -> Table
 
 
 @app.command()
-@_reported
+@reported
 def run(
-    model_file: ModelFile,
+    context: typer.Context,
+    model_file: ModelOrFmu,
     duration: Annotated[
         float,
         typer.Option("--duration", "-d", metavar="SECONDS", help="Simulated time in seconds."),
     ] = 10.0,
-    step: Step = 1e-3,
+    step: Annotated[
+        float,
+        typer.Option(
+            "--step",
+            "-s",
+            metavar="SECONDS",
+            help="Internal step in seconds; of an FMU the communication step, otherwise the one "
+            "it suggests.",
+        ),
+    ] = 1e-3,
     integrator: Annotated[
         Integrator,
         typer.Option(help="leapfrog: order 2, one evaluation a step; rk4: order 4, four."),
@@ -218,6 +214,21 @@ def run(
     algorithm: Annotated[
         Algorithm, typer.Option(help="order_n: cost grows with the bodies; dense: mass matrix.")
     ] = Algorithm.order_n,
+    inputs: Annotated[
+        Path | None,
+        typer.Option(
+            "--input",
+            "-i",
+            metavar="FILE",
+            help="Inputs of an FMU over time: CSV with a column time and columns named as inputs.",
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="Set a parameter of an FMU first; repeatable."
+        ),
+    ] = None,
     output: Annotated[
         list[Path] | None,
         typer.Option(
@@ -252,46 +263,71 @@ def run(
     loads and dissipated energy are accounted for, so that the error is the integrator's own. A run
     that fails says when and where, and still writes what it recorded.
 
+    An FMU runs through FMPy, as in other tools: give it inputs over time and parameters. Its
+    inputs go in straight lines between the rows of the file; two rows of one time make a jump.
+
     \b
     Examples:
       pliant run arm.yaml -d 30 -o arm.h5 --plot arm.png
       pliant run arm.yaml -r 'node.hand.*.r' -r energy --every 10 -o arm.csv
+      pliant run arm.fmu --input torques.csv --set solver.integrator=rk4 --plot arm.png
     """
+    from pliant.fmu.run import FmuRunError, run_fmu
     from pliant.run import RunError, simulate
 
     for path in output or ():
-        _check_writable(path, (".h5", ".hdf5", ".csv"))
+        check_writable(path, (".h5", ".hdf5", ".csv"))
     if plot is not None:
-        _check_writable(plot, (".png", ".pdf", ".svg"))
-    console = _console()
+        check_writable(plot, (".png", ".pdf", ".svg"))
+    out = console()
     started = time.perf_counter()
-    failure: RunError | None = None
+    result: Result | None = None
+    failure: PliantError | None = None
     try:
-        result = simulate(
-            model_file,
-            duration,
-            step,
-            every=every,
-            record=record or None,
-            progress=not quiet,
-            integrator=integrator.value,
-            algorithm=algorithm.value,
-        )
-    except RunError as error:
+        if is_fmu(model_file):
+            why = "an FMU has its own; give --set solver.{}=..."
+            refuse_options(context, ("integrator", "algorithm"), why)
+            result = run_fmu(
+                model_file,
+                duration,
+                step if was_given(context, "step") else None,
+                inputs=inputs,
+                start_values=assignments(settings or ()),
+                every=every,
+                record=record or None,
+                progress=not quiet,
+            )
+        else:
+            refuse_options(context, ("input", "set"), "it is for FMUs; export the model first")
+            result = simulate(
+                model_file,
+                duration,
+                step,
+                every=every,
+                record=record or None,
+                progress=not quiet,
+                integrator=integrator.value,
+                algorithm=algorithm.value,
+            )
+    except (RunError, FmuRunError) as error:
         failure, result = error, error.result
     elapsed = time.perf_counter() - started
-    console.print(_run_summary(result, elapsed), soft_wrap=True)
-    for path in output or ():
-        console.print(f"wrote {result.save(path)}")
-    if plot is not None:
-        result.plot(path=plot)
-        console.print(f"wrote {plot}")
+    if result is not None:
+        out.print(_run_summary(result, elapsed), soft_wrap=True)
+        for path in output or ():
+            out.print(f"wrote {result.save(path)}")
+        if plot is not None:
+            result.plot(path=plot)
+            out.print(f"wrote {plot}")
     if failure is not None:
         raise failure
 
 
+app.command()(export)
+
+
 @app.command()
-@_reported
+@reported
 def demo(
     name: Annotated[
         str, typer.Argument(metavar="[NAME]", help="Which one.", show_default=True)
@@ -317,7 +353,7 @@ def demo(
 
 
 @benches.command()
-@_reported
+@reported
 def platform(
     cases: Annotated[
         str, typer.Option(metavar="CASES", help="Numbers and ranges, such as 1-4,9.")
@@ -360,7 +396,7 @@ def platform(
     spans = {"order_n": seconds, "dense": seconds if dense_seconds is None else dense_seconds}
     if only is not None:
         spans = {only.value: spans[only.value]}
-    platform_bench.run(platform_bench.choose_cases(cases), spans, output, _console(), again)
+    platform_bench.run(platform_bench.choose_cases(cases), spans, output, console(), again)
 
 
 def _run_summary(result: Result, elapsed: float) -> str:
@@ -371,22 +407,6 @@ def _run_summary(result: Result, elapsed: float) -> str:
         if span > 0.0 and not result["energy.kinetic"].any():
             text += "\nnothing moved: the model has no speed, load, gravity or stretched spring"
     return text
-
-
-def _check_writable(path: Path, endings: tuple[str, ...]) -> None:
-    """Before a long run rather than after it."""
-    from pliant.errors import ModelError
-
-    if path.suffix.lower() not in endings:
-        raise ModelError.at(
-            str(path), f"unknown kind of file; end its name in {' or '.join(endings)}"
-        )
-    if not path.absolute().parent.is_dir():
-        raise ModelError.at(str(path), f"there is no folder {path.parent}; make it first")
-
-
-def _console() -> Console:
-    return Console(highlight=False)
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from pliant.data_file import pack
-from pliant.errors import ModelError
+from pliant.errors import ModelError, Problem
 from pliant.fmu.binaries import native_binaries
 from pliant.fmu.python_flavour import PYTHON_CAPABILITIES, python_files
 from pliant.fmu_settings import Fmu
@@ -53,23 +53,39 @@ def export_fmu(
     slave: str | Path | None = None,
     **settings: Any,
 ) -> Path:
-    """Writes a model as an FMU and returns the path of the file.
+    """Writes a model as an FMI 2.0 co-simulation FMU and returns the path of the file.
 
-    ``path`` is ``<model name>.fmu`` in the working folder if left out. ``settings`` are those of
-    the model file's ``fmu:`` section (step, integrator, algorithm, naming, include, exclude,
-    defaults) and take precedence over it. ``slave`` is a Python file with a subclass of
-    ``PliantSlave``, for the Python flavour.
+    ``system`` is a System, a model file or a compiled Model, and ``path`` ``<model name>.fmu`` in
+    the working folder if left out. ``flavour="native"`` runs on any machine; ``"python"`` needs
+    pliant there and can hold a law of one's own: ``slave``, a Python file with a subclass of
+    ``pliant.fmu.python_slave.PliantSlave``.
 
-    >>> export_fmu("arm.yaml", "arm.fmu", include=["node.boom.tip"])      # doctest: +SKIP
+    ``settings`` are those of the model file's ``fmu:`` section, over which they take precedence:
+
+    - ``step``, ``integrator``, ``algorithm``: of the solver inside; parameters of the FMU too
+    - ``include``, ``exclude``: patterns of variables to expose as well, or not
+    - ``defaults=False``: expose nothing but what is included
+    - ``naming``: ``"structured"`` (joint.elbow.q) or ``"flat"`` (joint_elbow_q)
+
+    A ModelError says what cannot be exported, and lists all of it: patterns that match nothing,
+    unknown settings, joints moved by a Python function, a file that cannot be written.
+
+    >>> import tempfile
+    >>> from pliant.demos.station_arm import MODEL_FILE
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     export_fmu(MODEL_FILE, f"{folder}/arm.fmu", include=["node.upper_boom.tip.r"]).name
+    'arm.fmu'
     """
     if flavour not in FLAVOURS:
         raise ModelError.at("flavour", f"'{flavour}' is unknown; {suggest(flavour, FLAVOURS)}")
     if slave is not None and flavour != "python":
-        raise ModelError.at("slave", "a slave of your own needs flavour='python'")
+        raise ModelError.at("slave", "a slave of your own runs in the flavour 'python' only")
     if isinstance(system, (str, Path)):
         from pliant.model_file import load
 
         system = load(system)
+    if slave is not None:  # a law is called at the internal step: it must be able to know it
+        settings["include"] = (*_chosen(system, settings).include, "solver.h")
     table = variable_table(system, **settings)
     identifier = model_identifier(table.model.name)
     target = Path(f"{identifier}.fmu" if path is None else path)
@@ -91,15 +107,23 @@ def export_fmu(
 
 def variable_table(system: System | Model, **settings: Any) -> VariableTable:
     """The table that an FMU of a system has; ``settings`` as those of ``export_fmu``."""
-    model = as_model(system)
-    given = system.fmu if isinstance(system, System) and system.fmu is not None else Fmu()
-    for key in settings:
-        if key not in Fmu.model_fields:
-            raise ModelError.at(key, f"unknown setting; {suggest(key, Fmu.model_fields)}")
-    chosen = Fmu(**{**given.plain(), **settings})
+    chosen, model = _chosen(system, settings), as_model(system)
     values = {key: getattr(chosen, key) for key in Fmu.model_fields}
     options = TableOptions(**values, h_suggested=_suggested_step(model))
     return VariableTable.build(model, options)
+
+
+def _chosen(system: System | Model, settings: Mapping[str, Any]) -> Fmu:
+    """The settings given, and those of the model's own section for the rest."""
+    section = system.fmu if isinstance(system, System) and system.fmu is not None else Fmu()
+    unknown = [
+        Problem(key, f"unknown setting; {suggest(key, Fmu.model_fields)}")
+        for key in settings
+        if key not in Fmu.model_fields
+    ]
+    if unknown:
+        raise ModelError(unknown)
+    return Fmu(**{**section.plain(), **settings})
 
 
 def _suggested_step(model: Model) -> float | None:

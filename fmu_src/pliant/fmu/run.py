@@ -1,0 +1,225 @@
+"""Running an FMU through FMPy: ``pliant run model.fmu``.
+
+>>> result = run_fmu("arm.fmu", 5.0, inputs="torques.csv", start_values={"solver.h": "5e-4"})
+...                                                                       # doctest: +SKIP
+>>> result.plot(["joint.*.q"], path="arm.png")                            # doctest: +SKIP
+
+What is recorded, written and drawn is a ``Result`` as of any other run.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pliant.channels import Channel, choose
+from pliant.errors import ModelError, PliantError
+from pliant.fmu.given import InputTable, Starts
+from pliant.fmu.inspect import FmuFile
+from pliant.results import Result
+from pliant.simulation import whole_steps
+
+_ROWS = 2000  # recorded by default, at most
+
+
+class FmuRunError(PliantError):
+    """An FMU that refused a call or could not do a step; ``result`` is what was recorded."""
+
+    def __init__(self, message: str, result: Result | None = None) -> None:
+        super().__init__(message)
+        self.result = result
+
+
+def run_fmu(
+    path: str | Path,
+    duration: float = 10.0,
+    step: float | None = None,
+    *,
+    inputs: str | Path | None = None,
+    start_values: Mapping[str, str] | None = None,
+    record: Iterable[str] | None = None,
+    every: int | None = None,
+    progress: bool = False,
+) -> Result:
+    """Runs an FMI 2.0 co-simulation FMU from its start and gives what was recorded.
+
+    ``step`` is the communication step (None: the one that the FMU suggests) and ``inputs`` a CSV
+    file with a column ``time`` and one for each input that is not to stay at its start. Between
+    rows inputs go in a straight line, two rows of the same time make a jump, and outside the rows
+    they stay. ``start_values`` holds parameters and inputs by name, as text. A row is recorded at
+    the start, every ``every`` steps and at the end.
+    """
+    fmu = FmuFile(path)
+    if fmu.description.fmiVersion != "2.0" or fmu.description.coSimulation is None:
+        raise ModelError.at(str(path), "only FMI 2.0 co-simulation can be run here")
+    step = _suggested_step(fmu) if step is None else step
+    if not (math.isfinite(step) and step > 0.0):
+        raise ModelError.at("step", f"{step} is not a step; give a finite time above 0 s")
+    count = whole_steps(duration, step, "duration")
+    every = max(1, -(-count // _ROWS)) if every is None else every
+    table = None if inputs is None else InputTable.read(inputs, fmu)
+    starts = Starts(fmu, start_values or {})
+    channels = _channels(fmu, table.names if table else (), record)
+    with (
+        tempfile.TemporaryDirectory(prefix="pliant_fmu_") as folder,
+        _Instance(fmu, _unpacked(fmu, Path(folder))) as instance,
+    ):
+        instance.initialize(starts)
+        recorder = _Recorder(instance, channels, step, rows=2 + count // every)
+        try:
+            for i in _counted(count, progress):
+                now = i * step
+                if table is not None:
+                    instance.set_inputs(table, now, step)
+                if i % every == 0:
+                    recorder.record(now)
+                instance.step(now, step)
+            recorder.record(count * step)
+        except FmuRunError as error:
+            raise FmuRunError(str(error), recorder.result()) from None
+        return recorder.result()
+
+
+def _suggested_step(fmu: FmuFile) -> float:
+    experiment = fmu.description.defaultExperiment
+    return float(experiment.stepSize) if experiment and experiment.stepSize else 1e-3
+
+
+def _unpacked(fmu: FmuFile, folder: Path) -> Path:
+    from fmpy import extract
+
+    # pythonfmu crashes on resources whose URI has any escape but that of the blank
+    if fmu.flavour == "python" and "%" in folder.as_uri().replace("%20", ""):
+        raise ModelError.at(
+            str(folder),
+            "pythonfmu cannot load an FMU from such a path; set TMPDIR to one of plain letters",
+        )
+    try:
+        extract(fmu.path, folder)
+    except Exception as error:  # whatever zipfile finds, or FMPy's own
+        raise ModelError.at(str(fmu.path), f"cannot be unpacked: {error}") from None
+    return folder
+
+
+def _counted(count: int, progress: bool) -> Iterable[int]:
+    if not progress:
+        return range(count)
+    from rich.progress import track
+
+    return track(range(count), description="")
+
+
+def _channels(fmu: FmuFile, driven: Sequence[str], record: Iterable[str] | None) -> list[Channel]:
+    every = [
+        Channel(v.name, (v.unit or "").replace(".", " "), ("fmu", 0), int(v.valueReference))
+        for v in fmu.description.modelVariables
+        if v.type == "Real" and v.causality in ("input", "output", "local")
+    ]
+    if record is not None:
+        return choose(every, record)
+    shown = {v.name for v in fmu.variables("output")} | set(driven)
+    return [channel for channel in every if channel.name in shown]
+
+
+# ------------------------------------------------------------------------------------- instance
+
+
+class _Instance:
+    """An instance of an FMU by FMPy's low-level interface, with its messages."""
+
+    def __init__(self, fmu: FmuFile, folder: Path) -> None:
+        from fmpy.simulation import instantiate_fmu
+
+        self.fmu = fmu
+        self._messages: list[str] = []
+        self._takes_rates = bool(fmu.description.coSimulation.canInterpolateInputs)
+        try:
+            # logging on: pythonfmu tells of no error without it
+            self.slave = instantiate_fmu(
+                folder, fmu.description, "CoSimulation", debug_logging=True, logger=self._log
+            )
+        except Exception as error:  # FMPy's, and those of loading a library
+            raise FmuRunError(f"{fmu.path}: {self._said(error)}") from None
+
+    def _log(self, _: Any, __: bytes, status: int, ___: bytes, message: bytes) -> None:
+        if status > 0:
+            self._messages.append(message.decode(errors="replace").strip())
+
+    def _said(self, error: Exception) -> str:
+        return "; ".join(self._messages) or str(error)
+
+    def __enter__(self) -> _Instance:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.slave.freeInstance()
+
+    def initialize(self, starts: Starts) -> None:
+        with self.calls():
+            starts.apply(self.slave)
+            self.slave.setupExperiment(startTime=0.0)
+            self.slave.enterInitializationMode()
+            self.slave.exitInitializationMode()
+
+    def set_inputs(self, table: InputTable, time: float, size: float) -> None:
+        """For the step that begins now."""
+        with self.calls():
+            table.apply(self.slave, time, size, rates=self._takes_rates)
+
+    def step(self, time: float, size: float) -> None:
+        with self.calls():
+            self.slave.doStep(time, size)
+
+    def calls(self) -> _Calls:
+        return _Calls(self)
+
+
+class _Calls:
+    """Puts the FMU's own words in place of FMPy's, which only know the status."""
+
+    def __init__(self, instance: _Instance) -> None:
+        self._instance = instance
+
+    def __enter__(self) -> None:
+        self._instance._messages.clear()
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, Exception):
+            raise FmuRunError(self._instance._said(error)) from None
+
+
+class _Recorder:
+    """Rows of chosen variables."""
+
+    def __init__(
+        self, instance: _Instance, channels: Sequence[Channel], step: float, rows: int
+    ) -> None:
+        self._instance = instance
+        self._channels = channels
+        self._references = [channel.index for channel in channels]
+        self._step = step
+        self._time = np.zeros(rows)
+        self._data = np.zeros((rows, len(channels)))
+        self._count = 0
+
+    def record(self, time: float) -> None:
+        with self._instance.calls():
+            self._data[self._count] = self._instance.slave.getReal(self._references)
+        self._time[self._count] = time
+        self._count += 1
+
+    def result(self) -> Result:
+        told, rows = self._instance.fmu.description, slice(0, self._count)
+        info: dict[str, str | float] = {
+            "model": str(told.modelName),
+            "fmu": self._instance.fmu.path.name,
+            "guid": str(told.guid),
+            "communication_step": self._step,
+        }
+        time, data = self._time[rows].copy(), self._data[rows].copy()
+        return Result(str(told.modelName), time, data, self._channels, info)

@@ -1,0 +1,105 @@
+"""What the commands have in common: kinds of options, how errors are printed."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Sequence
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, ParamSpec
+
+import typer
+from rich.console import Console
+
+from pliant.errors import ModelError, PliantError, Problem
+
+_P = ParamSpec("_P")
+
+
+class Integrator(str, Enum):
+    leapfrog = "leapfrog"
+    rk4 = "rk4"
+    euler_cromer = "euler_cromer"
+
+
+class Algorithm(str, Enum):
+    order_n = "order_n"
+    dense = "dense"
+
+
+class Flavour(str, Enum):
+    native = "native"
+    python = "python"
+
+
+class Naming(str, Enum):
+    structured = "structured"
+    flat = "flat"
+
+
+ModelFile = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="Model file, such as arm.yaml.", show_default=False)
+]
+ModelOrFmu = Annotated[
+    Path,
+    typer.Argument(
+        metavar="MODEL", help="Model file or FMU, such as arm.yaml or arm.fmu.", show_default=False
+    ),
+]
+Step = Annotated[
+    float, typer.Option("--step", "-s", metavar="SECONDS", help="Internal step in seconds.")
+]
+
+
+def reported(command: Callable[_P, None]) -> Callable[_P, None]:
+    """Prints pliant's own errors, one problem a line, and exits with 1."""
+
+    @functools.wraps(command)
+    def wrapped(*args: _P.args, **kwargs: _P.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+        except PliantError as error:
+            print(error, file=sys.stderr)
+            raise typer.Exit(1) from None
+
+    return wrapped
+
+
+def is_fmu(path: Path) -> bool:
+    return path.suffix.lower() == ".fmu"
+
+
+def was_given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def refuse_options(context: typer.Context, names: Sequence[str], why: str) -> None:
+    """For options that make no sense with the kind of file at hand."""
+    parameters = {"input": "inputs", "set": "settings"}  # where they differ from the options
+    wrong = [name for name in names if was_given(context, parameters.get(name, name))]
+    if wrong:
+        raise ModelError([Problem(f"--{name}", why.format(name)) for name in wrong])
+
+
+def assignments(texts: Sequence[str]) -> dict[str, str]:
+    wrong = [text for text in texts if "=" not in text]
+    if wrong:
+        raise ModelError([Problem(f"--set {text}", "write NAME=VALUE") for text in wrong])
+    pairs = [text.partition("=") for text in texts]
+    return {name.strip(): value for name, _, value in pairs}
+
+
+def check_writable(path: Path, endings: tuple[str, ...]) -> None:
+    """Before a long run rather than after it."""
+    if path.suffix.lower() not in endings:
+        raise ModelError.at(
+            str(path), f"unknown kind of file; end its name in {' or '.join(endings)}"
+        )
+    if not path.absolute().parent.is_dir():
+        raise ModelError.at(str(path), f"there is no folder {path.parent}; make it first")
+
+
+def console() -> Console:
+    return Console(highlight=False)
