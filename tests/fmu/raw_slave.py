@@ -158,7 +158,7 @@ class RawSlave:
 
     def _log(self, _: Any, __: bytes, status: int, category: bytes, message: bytes) -> None:
         text = message.decode(errors="backslashreplace")
-        self.logged.append((status, category.decode(), text))
+        self.logged.append((status, (category or b"").decode(), text))
         self.messages.append(text)
 
     def __del__(self) -> None:
