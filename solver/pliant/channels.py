@@ -9,6 +9,10 @@ The recorder of a run and the variables of an FMU both come from here.
 ``joint.elbow.tau`` (``.f``: sliding)   effort of the actuator or of the prescribed motion
 ``joint.elbow.reaction.f[1..3]``        force of the joint on the child, at its head, world axes;
                                         ``.t`` torque
+``loop.rim.gap[i]``, ``.gap_rate[i]``   how far a held direction of a loop is off, and its rate
+``loop.rim.q``, ``.qd``                 position and rate along its free directions; ``.tau`` or
+                                        ``.f`` as an input, or the effort of prescribed motion
+``loop.rim.reaction.f[1..3]``           force of the loop on its child's node, world axes; ``.t``
 ``node.hand.pad.r[1..3]``               position, world axes; ``.quat``, ``.v`` velocity, ``.w``
                                         angular velocity, ``.a`` and ``.alpha`` accelerations
 ``node.hand.pad.inverse_inertia[i]``    what a load at the node is answered with: the lower
@@ -37,8 +41,9 @@ from typing import NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from pliant.errors import ModelError, Problem
-from pliant.mechanism import TreeJoint
-from pliant.model import JointSlots, Model
+from pliant.loop import TRANSLATION
+from pliant.mechanism import TreeJoint, TreeLoop
+from pliant.model import JointSlots, LoopSlots, Model
 from pliant.part import suggest
 from pliant.reduced import Array
 
@@ -93,6 +98,7 @@ class Input:
 # Left out of a record unless asked for: they are many, and rarely looked at.
 _OPTIONAL = re.compile(
     r"joint\..*\.(reaction\..*|quatd\[.*)"
+    r"|loop\..*\.(reaction\..*|gap_rate\[.*)"
     r"|node\..*\.(a|alpha|inverse_inertia)\[.*"
     r"|body\..*\.etadd\[.*"
     r"|wheel\..*\.acceleration"
@@ -131,6 +137,8 @@ def all_channels(model: Model) -> list[Channel]:
         body = model.mechanism.bodies[slots.body]
         channels += _joint_channels(slots, body.joint, body.name, quaternions)
         quaternions += body.joint.quaternion
+    for number, loop in enumerate(model.loops):
+        channels += _loop_channels(model, number, loop)
     for body_slots in model.bodies:
         for part, where, source, what in (
             ("eta", body_slots.eta, "q", "modal coordinate"),
@@ -168,7 +176,7 @@ def all_inputs(model: Model) -> list[Input]:
         body = model.mechanism.bodies[slots.body]
         if body.joint.prescribed:
             continue
-        names = _Freedoms(slots, body.joint, body.name)
+        names = _Freedoms("joint", body.joint, body.name)
         for i, freedom in enumerate(names.freedoms):
             what = f"{names.what(i)}: effort on {body.name}, and back on what carries it"
             inputs.append(Input(names.effort(i), freedom.units.effort, slots.input.start + i, what))
@@ -186,6 +194,14 @@ def all_inputs(model: Model) -> list[Input]:
     for wheel in model.wheels:
         what = f"wheel {wheel.name}: torque on it about its axis, and back on its body"
         inputs.append(Input(f"wheel.{wheel.name}.tau", "N m", wheel.input, what))
+    for loop_slots, loop in zip(model.loops, model.mechanism.loops, strict=True):
+        if loop.joint.prescribed:
+            continue
+        names = _loop_freedoms(model, loop)
+        for i, freedom in enumerate(names.freedoms):
+            what = f"{names.what(i)}: effort on {names.child}, and back on the other end"
+            at = loop_slots.input.start + i
+            inputs.append(Input(names.effort(i), freedom.units.effort, at, what))
     return inputs
 
 
@@ -267,16 +283,16 @@ class _Freedom(NamedTuple):
 
 
 class _Freedoms:
-    """Names and descriptions of a joint's freedoms."""
+    """Names and descriptions of the freedoms of a joint or loop (``kind``)."""
 
-    def __init__(self, slots: JointSlots, joint: TreeJoint, child: str) -> None:
-        self.base = f"joint.{slots.name}"
-        self.joint = joint
+    def __init__(self, kind: str, joint: TreeJoint, child: str) -> None:
+        self.base = f"{kind}.{joint.name}"
+        self.kind, self.joint, self.child = kind, joint, child
         self.freedoms = [
             _Freedom(_SLIDING, f"translation along {axis_text(axis)} of the joint frame")
             for axis in joint.translations
         ]
-        if joint.quaternion:
+        if joint.quaternion or (kind == "loop" and len(joint.rotations) == 3):
             turns = [f"rotation about the {axis} axis of {child}" for axis in "xyz"]
         else:
             # a rotation's axis is in the frame that the rotations before it leave
@@ -295,13 +311,13 @@ class _Freedoms:
         return f"{self.base}.{part}" + ("" if len(self.freedoms) == 1 else f"[{i + 1}]")
 
     def what(self, i: int) -> str:
-        return f"joint {self.joint.name}, {self.freedoms[i].what}"
+        return f"{self.kind} {self.joint.name}, {self.freedoms[i].what}"
 
 
 def _joint_channels(
     slots: JointSlots, joint: TreeJoint, child: str, quaternion: int
 ) -> Iterator[Channel]:
-    names = _Freedoms(slots, joint, child)
+    names = _Freedoms("joint", joint, child)
     charted = len(joint.translations) if joint.quaternion else len(names.freedoms)
     turn = f"orientation of {child} in the joint frame, quaternion"
     quat = slice(slots.q.start + charted, slots.q.stop)
@@ -331,6 +347,43 @@ def _joint_channels(
     base = f"{names.base}.reaction"
     yield from _vector(f"{base}.f", slice(0, 3), source, "N", f"force {on}", "xyz")
     yield from _vector(f"{base}.t", slice(3, 6), source, "N m", f"torque {on}", "xyz")
+
+
+# ------------------------------------------------------------------------------------------- loops
+
+
+def _loop_freedoms(model: Model, loop: TreeLoop) -> _Freedoms:
+    child = f"{model.mechanism.bodies[loop.child].name}.{loop.child_node}"
+    return _Freedoms("loop", loop.joint, child)
+
+
+def _loop_channels(model: Model, number: int, slots: LoopSlots) -> Iterator[Channel]:
+    loop = model.mechanism.loops[number]
+    names = _loop_freedoms(model, loop)
+    for part, source, rate in (("gap", "loop_gap", ""), ("gap_rate", "loop_rate", "/s")):
+        for i, row in enumerate(range(slots.rows.start, slots.rows.stop), start=1):
+            slides = model.sections["row.kind"][row] == TRANSLATION
+            held = "translation" if slides else "rotation"
+            what = f"loop {slots.name}, held {held}: {'rate of its gap' if rate else 'gap'}"
+            unit = ("m" if slides else "rad") + rate
+            yield Channel(f"{names.base}.{part}[{i}]", unit, (source, 0), row, what)
+    prescribed = np.flatnonzero(model.sections["row.motion"][slots.rows] >= 0) + slots.rows.start
+    for i, row in enumerate(prescribed):
+        what = f"{names.what(i)}: effort that the prescribed motion takes"
+        unit = names.freedoms[i].units.effort
+        yield Channel(names.effort(i), unit, ("loop_force", 0), int(row), what)
+    free = range(slots.freedoms.start, slots.freedoms.stop)
+    for i, at in enumerate(free):
+        unit, what = names.freedoms[i].units.q, f"{names.what(i)}: position"
+        yield Channel(names.name("q", i), unit, ("loop_position", 0), at, what)
+    for i, at in enumerate(free):
+        unit, what = names.freedoms[i].units.qd, f"{names.what(i)}: speed"
+        yield Channel(names.name("qd", i), unit, ("loop_speed", 0), at, what)
+    on = f"of loop {slots.name} on {names.child}, at the node, world axes"
+    base = f"{names.base}.reaction"
+    from_loop = ("loop_reaction", number)
+    yield from _vector(f"{base}.f", slice(0, 3), from_loop, "N", f"force {on}", "xyz")
+    yield from _vector(f"{base}.t", slice(3, 6), from_loop, "N m", f"torque {on}", "xyz")
 
 
 # ------------------------------------------------------------------------------------------- nodes

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from pliant.data_file import Section, pack
+from pliant.errors import ModelError
 from pliant.joint import Layout
 from pliant.loop import SLIDE, free_directions, held_directions
 from pliant.mechanism import Mechanism, TreeBody, TreeJoint, TreeLoop, resolve
@@ -22,6 +23,7 @@ from pliant.modal_integrals import ModalIntegrals, integrate
 from pliant.model import BodySlots, JointSlots, LoopSlots, Model, NodeSlots, WheelSlots
 from pliant.motion import MotionCurve
 from pliant.reduced import Array
+from pliant.source import problems_of
 from pliant.system import System
 
 # A component of A or B below this part of the body's largest is rounding of the quadrature.
@@ -32,8 +34,11 @@ _LARGEST = np.finfo(np.float64).max
 FREE, LIVE = -2, -1  # how a freedom is driven; >= 0 is a motion table
 
 
-def compile_model(system: System | Mechanism | str | Path) -> Model:
+def compile_model(system: System | Mechanism | str | Path, *, close: bool = True) -> Model:
     """Compiles a system (or a model file) for the kernel.
+
+    Loops must close at the start, or are closed by the joints they name (``pliant.closing``);
+    ``close=False`` leaves the start as it is.
 
     >>> import pliant as pl
     >>> rod = pl.Body(mass=1.0, com=[0, 0, -0.5], inertia=[0.1, 0.1, 0.01])
@@ -47,7 +52,15 @@ def compile_model(system: System | Mechanism | str | Path) -> Model:
 
         system = load(system)
     mechanism = system if isinstance(system, Mechanism) else resolve(system)
-    return _Compiler(mechanism).model()
+    model = _Compiler(mechanism).model()
+    if not (mechanism.loops and close):
+        return model
+    from pliant.closing import closed_start  # it runs the kernel, which few models need here
+
+    closed, found = closed_start(model)
+    if found:
+        raise ModelError(problems_of(found, getattr(system, "_source", None)))
+    return model if closed is mechanism else _Compiler(closed).model()
 
 
 class _Compiler:
@@ -301,14 +314,15 @@ class _Compiler:
     # ------------------------------------------------------------------------------- loads
 
     def _add_loads(self) -> None:
-        joints = {slots.name: slots for slots in self.joints}
+        efforts = {slots.name: slots.input.start for slots in self.joints}
+        efforts |= {slots.name: slots.input.start for slots in self.loops}
         wheels = {slots.name: slots for slots in self.wheels}
         for load in self.mechanism.loads:
             on_body = f"{self.bodies[load.body].name}.{load.element}"
             if load.kind == "node":
                 first = self.node_input0 + 6 * self.node_index[on_body]
             elif load.kind == "joint":
-                first = joints[load.element].input.start
+                first = efforts[load.element]
             else:
                 first = wheels[on_body].input
             for column in range(load.values.shape[1]):

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pliant._kernel import QUANTITIES
 from pliant.errors import ModelError
 from pliant.inputs import Signal
 from pliant.reduced import Array
 
 if TYPE_CHECKING:
-    from pliant.model import BodySlots, JointSlots, NodeSlots, WheelSlots
+    from pliant.model import BodySlots, JointSlots, LoopSlots, NodeSlots, WheelSlots
     from pliant.simulation import Simulation
 
 
@@ -171,6 +172,91 @@ class JointHandle:
                 f"joint {self.name} {what}",
                 f"a {self.type} joint does not only {kind[:-1]}; use .{general}",
             )
+
+
+class LoopHandle:
+    """A loop: its gap, and position, rate and reaction to read, effort to set.
+
+    >>> rim = sim.loop("rim")                             # doctest: +SKIP
+    >>> rim.gap, rim.reaction.force                       # doctest: +SKIP
+    """
+
+    def __init__(self, simulation: Simulation, slots: LoopSlots, index: int) -> None:
+        self._simulation = simulation
+        self._slots = slots
+        self._index = index
+        self._joint = simulation.model.mechanism.loops[index].joint
+
+    def __repr__(self) -> str:
+        return f"loop {self.name} ({self.type}), gap {np.abs(self.gap).max(initial=0.0):.2g}"
+
+    @property
+    def name(self) -> str:
+        return self._slots.name
+
+    @property
+    def type(self) -> str:
+        return self._slots.type
+
+    @property
+    def gap(self) -> Array:
+        """How far every held direction is off: translations in m, then rotations in rad."""
+        return self._read("loop_gap", self._slots.rows)
+
+    @property
+    def gap_rate(self) -> Array:
+        return self._read("loop_rate", self._slots.rows)
+
+    @property
+    def position(self) -> float | Array:
+        """Along the free directions; angles within a turn, of a spherical loop the rotation
+        vector. A prescribed loop has none."""
+        return _one_or_many(self._read("loop_position", self._slots.freedoms))
+
+    @property
+    def rate(self) -> float | Array:
+        return _one_or_many(self._read("loop_speed", self._slots.freedoms))
+
+    @property
+    def effort(self) -> float | Array:
+        """Force along, torque about every free direction, on the child and back on the parent.
+
+        Settable to numbers or a function of time, kept until changed. On a loop with prescribed
+        motion it is a result: the effort that the motion takes.
+        """
+        if self._joint.prescribed:
+            rows = self._slots.rows
+            driven = self._simulation.model.sections["row.motion"][rows] >= 0
+            return _one_or_many(self._read("loop_force", rows)[driven])
+        return _one_or_many(self._simulation.inputs.get(self._slots.input))
+
+    @effort.setter
+    def effort(self, signal: Signal) -> None:
+        where = f"loop {self.name} effort"
+        if self._joint.prescribed:
+            raise ModelError.at(
+                where, "the loop's motion is prescribed and its effort a result; take one away"
+            )
+        if self._slots.input.start == self._slots.input.stop:
+            raise ModelError.at(where, f"a {self.type} loop has no freedom")
+        self._simulation.inputs.set(self._slots.input, signal, where)
+
+    @property
+    def reaction(self) -> Wrench:
+        """What the loop does to its child's node; the parent's end feels the opposite.
+
+        Of redundant loops only the sum is certain, not the share of each.
+        """
+        values = self._read("loop_reaction", slice(0, 6), self._index)
+        return Wrench(values[:3].copy(), values[3:].copy())
+
+    def _read(self, quantity: str, where: slice, element: int = 0) -> Array:
+        kernel, number = self._simulation.kernel, QUANTITIES.index(quantity)
+        rows = [(number, element, i) for i in range(where.start, where.stop)]
+        values = np.zeros(len(rows))
+        signals = kernel.signals(np.array(rows, np.int32).reshape(-1, 3))
+        self._simulation.read(signals, values)
+        return values
 
 
 class NodeHandle:

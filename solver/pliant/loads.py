@@ -39,7 +39,7 @@ class Load(Part):
     node: Text | None = None
     """The node that is loaded, such as hand.pad; takes force and torque in world axes."""
     joint: Text | None = None
-    """The joint that is loaded; takes effort."""
+    """The joint or loop that is loaded; takes effort."""
     wheel: Text | None = None
     """The wheel that is driven, such as base.rw1; takes torque."""
     times: Times | None = None

@@ -80,13 +80,18 @@ class Loop(Joint):
                     "three rotations of a loop have no angles of their own; use type spherical, or "
                     "close the loop on a body in between",
                 )
-        if len(layout.translations) > 1 and (acts or self.motion is not None):
-            gram = layout.translations @ layout.translations.T
-            if np.abs(gram - np.eye(len(gram))).max() > 1e-9:
+        if not _at_right_angles(layout.translations):
+            yield (
+                ("translations",),
+                "must be at right angles to one another on a loop; give such axes of the same "
+                "plane or space",
+            )
+        if len(layout.rotations) == 2 and not _at_right_angles(layout.rotations):
+            for key in acts:
                 yield (
-                    ("translations",),
-                    "must be at right angles to one another on a loop with forces or motion; give "
-                    "such axes",
+                    (key,),
+                    "the two axes of rotation are not at right angles, and a loop has no forces "
+                    "about such; close the loop on a body in between",
                 )
 
 
@@ -145,6 +150,10 @@ def free_directions(layout: Layout, prescribed: bool) -> list[Free]:
         free.append(Free(FIRST_ROTATION, first, _across(second, first)))
         free.append(Free(SECOND_ROTATION, second, _across(first, second)))
     return free
+
+
+def _at_right_angles(axes: Array) -> bool:
+    return bool(np.allclose(axes @ axes.T, np.eye(len(axes)), rtol=0.0, atol=1e-9))
 
 
 def _complement(axes: Array) -> Array:

@@ -96,7 +96,7 @@ class TreeBody:
 class TreeLoad:
     """A load by a table over ``times``; linear between them, or held; outer values stay.
 
-    ``element`` is the node's name, the joint's name or the wheel's name on ``body``. Values are
+    ``element`` is the name of the node or wheel on ``body``, or of the joint or loop. Values are
     force and torque in world axes (6), efforts (nd) or the torque (1).
     """
 
@@ -208,12 +208,12 @@ def _assemble(system: System, reduced: dict[str, ReducedBody]) -> Mechanism:
             )
         )
     body_of_joint = {attachment.joint: i for i, attachment in enumerate(ordered)}
-    loads = tuple(
-        _tree_load(name, load, index, body_of_joint, bodies) for name, load in system.loads.items()
-    )
     loops = tuple(
         _tree_loop(name, loop, index, body_of_joint) for name, loop in system.loops.items()
     )
+    driven = {body.joint.name: (i, body.joint) for i, body in enumerate(bodies)}
+    driven |= {loop.joint.name: (loop.child, loop.joint) for loop in loops}
+    loads = tuple(_tree_load(name, load, index, driven) for name, load in system.loads.items())
     return Mechanism(system.name, np.array(system.gravity, float), tuple(bodies), loads, loops)
 
 
@@ -315,11 +315,12 @@ def _tree_load(
     name: str,
     load: Load,
     index: dict[str, int],
-    body_of_joint: dict[str, int],
-    bodies: list[TreeBody],
+    driven: dict[str, tuple[int, TreeJoint]],
 ) -> TreeLoad:
+    width = 1
     if load.kind == "joint":
-        body, element = body_of_joint[load.target], load.target
+        body, joint = driven[load.target]
+        element, width = load.target, joint.dof_count
     else:
         reference = Reference.read(load.target)
         assert reference.body is not None
@@ -330,6 +331,6 @@ def _tree_load(
         body=body,
         element=element,
         times=np.zeros(1) if load.times is None else np.array(load.times, float),
-        values=load.table(bodies[body].joint.dof_count if load.kind == "joint" else 1),
+        values=load.table(width),
         hold=load.interpolation == "hold",
     )

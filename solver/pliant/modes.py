@@ -6,10 +6,13 @@ The largest free-free frequency bounds what the body can bring into any assembly
 Of the model: ``K v = omega^2 M v`` at the start position and at rest, once with all joints free
 and once with joints locked. M is the kernel's mass matrix. K is the sum of
 
-- modal stiffness of the bodies and joint springs, as they stand in the model;
+- modal stiffness of the bodies and springs of joints and loops, as they stand in the model;
 - what else depends on position: gravity (pendulums and, on bodies with geometric stiffening, the
   effect of their own weight), loads of the model at t = 0, stops that are touched. The kernel's
   generalised forces at rest, less the elastic ones, are differenced at both sides of the start.
+
+Loops leave only some motions: both matrices are taken over a basis of these. Forces that loops
+and joints carry at the start come in with the differences.
 
 What is left out: friction, centrifugal stiffening and gyroscopic coupling (the model is taken at
 rest). If gravity or loads move the model away from its start, the start is no equilibrium and the
@@ -24,9 +27,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, eigh
+from scipy.linalg import cho_factor, cho_solve, eigh, null_space
 
 from pliant._kernel import Kernel
+from pliant.closing import loop_jacobian
+from pliant.coordinates import displaced
 from pliant.modal_integrals import clamped_frequencies, free_free_frequencies
 from pliant.model import Model
 from pliant.reduced import Array
@@ -54,8 +59,8 @@ class Mode:
 
     ``frequency`` is in Hz, negative for a motion that gravity makes grow (an inverted pendulum),
     then with the rate of growth over 2 pi as its size. ``damping`` is the ratio to critical.
-    ``shares`` tell where its potential energy is: in bodies, joint springs, gravity; largest
-    first, those above a thousandth.
+    ``shares`` tell where its potential energy is: in bodies, springs of joints and loops, gravity;
+    largest first, those above a thousandth.
     """
 
     frequency: float
@@ -98,20 +103,28 @@ def assembled_modes(system: System | Model | str, *, locked: bool = False) -> As
     """
     model = as_model(system)
     kernel = Kernel(model.blob)
+    kernel.configure(
+        step=1.0,
+        integrator="leapfrog",
+        algorithm="order_n",
+        node_rotation="exact",
+        audit=False,
+        loop_steps=np.inf,  # positions beside the start open loops a little
+    )
     stiffness, damping = _elastic(model)
-    mass = np.asarray(kernel.mass_matrix())
-    total = stiffness + _further_stiffness(model, kernel, stiffness)
-    kept = _kept(model, locked)
-    pick = np.ix_(kept, kept)
-    rigid, squares, vectors = _solve(total[pick], mass[pick])
-    shape = np.zeros((len(mass), len(squares)))
-    shape[kept] = vectors
+    springs, dampers = _loop_elastic(model, kernel)
+    basis = _allowed_motions(model, kernel, _kept(model, locked))
+    mass = basis.T @ np.asarray(kernel.mass_matrix()) @ basis
+    total = stiffness + sum(springs.values(), np.zeros_like(stiffness))
+    further = _further_stiffness(model, kernel, total, basis)
+    rigid, squares, vectors = _solve(basis.T @ total @ basis + further, mass)
     modes = []
-    for square, vector in zip(squares, shape.T, strict=True):
+    for square, vector in zip(squares, (basis @ vectors).T, strict=True):
         omega = np.sqrt(abs(square))
-        ratio = float(vector @ damping @ vector / (2.0 * omega))
+        ratio = float(vector @ (damping + dampers) @ vector / (2.0 * omega))
         frequency = float(np.copysign(omega, square)) / _TURN
-        modes.append(Mode(frequency, ratio, _shares(model, stiffness, vector, float(square))))
+        shares = _shares(model, stiffness, springs, vector, float(square))
+        modes.append(Mode(frequency, ratio, shares))
     return AssembledModes(rigid, tuple(modes))
 
 
@@ -147,6 +160,30 @@ def _elastic(model: Model) -> tuple[Array, Array]:
         stiffness[slots.etad, slots.etad] = body.reduced.stiffness
         damping[slots.etad, slots.etad] = body.reduced.damping
     return stiffness, damping
+
+
+def _loop_elastic(model: Model, kernel: Kernel) -> tuple[dict[str, Array], Array]:
+    """Stiffness matrices of the springs of loops by name, and damping of all, over all speeds."""
+    springs: dict[str, Array] = {}
+    dampers = np.zeros((model.u_size, model.u_size))
+    if not model.loops:
+        return springs, dampers
+    along = loop_jacobian(model, kernel, "loop_speed")
+    for slots, loop in zip(model.loops, model.mechanism.loops, strict=True):
+        S = along[slots.freedoms]
+        if len(S) and np.any(loop.joint.stiffness):
+            springs[slots.name] = (S.T * loop.joint.stiffness) @ S
+        if len(S):
+            dampers += (S.T * loop.joint.viscous) @ S
+    return springs, dampers
+
+
+def _allowed_motions(model: Model, kernel: Kernel, kept: Array) -> Array:
+    """A basis of the motions that loops allow, of the speeds that take part: (u_size, n)."""
+    basis = np.eye(model.u_size)[:, kept]
+    if not model.loops:
+        return basis
+    return np.asarray(basis @ null_space(loop_jacobian(model, kernel)[:, kept], rcond=1e-9))
 
 
 def _kept(model: Model, locked: bool) -> Array:
@@ -187,36 +224,39 @@ def _solve(stiffness: Array, mass: Array) -> tuple[int, Array, Array]:
     return len(loose) + int(still.sum()), squares[~still], vectors[:, ~still]
 
 
-def _shares(model: Model, stiffness: Array, vector: Array, square: float) -> dict[str, float]:
+def _shares(
+    model: Model, stiffness: Array, springs: dict[str, Array], vector: Array, square: float
+) -> dict[str, float]:
     """Parts of the energy of a mass-normalised shape, which is omega^2 in all."""
     energy = vector * (stiffness @ vector)  # no stiffness couples two elements
     parts = {f"joint {j.name}": float(energy[j.u].sum()) for j in model.joints}
     parts |= {f"body {b.name}": float(energy[b.etad].sum()) for b in model.bodies}
+    parts |= {f"loop {name}": float(vector @ K @ vector) for name, K in springs.items()}
     parts["gravity and loads"] = square - sum(parts.values())
     ordered = sorted(parts.items(), key=lambda item: -abs(item[1]))
     return {name: part / square for name, part in ordered if abs(part) > 1e-3 * abs(square)}
 
 
-def _further_stiffness(model: Model, kernel: Kernel, elastic: Array) -> Array:
-    """Minus the derivative of all generalised forces but the linear elastic ones, at rest."""
-    size = len(elastic)
+def _further_stiffness(model: Model, kernel: Kernel, elastic: Array, basis: Array) -> Array:
+    """Minus the derivative of all generalised forces but the linear elastic ones, at rest, over
+    a basis of motions. Changes of the loops' forces do no work on motions that loops allow."""
+    size = basis.shape[1]
     further = np.zeros((size, size))
     if not _has_further_forces(model):
         return np.asarray(further)
-    start, rest = kernel.q.copy(), np.zeros(size)
+    start, rest = kernel.q.copy(), np.zeros(model.u_size)
 
     def force(displacement: Array) -> Array:
         # Q = M udot at rest. The elastic part is taken out before the difference, so that stiff
         # modes do not drown gravity in rounding errors.
-        q = _displaced(model, start, displacement)
+        q = displaced(model, start, displacement)
         udot = kernel.accelerations(q, rest, rest).copy()  # mass_matrix() uses its memory
         return np.asarray(kernel.mass_matrix() @ udot + elastic @ displacement)
 
     for column in range(size):
-        displacement = np.zeros(size)
-        displacement[column] = _DIFFERENCE
+        displacement = _DIFFERENCE * basis[:, column]
         difference = force(displacement) - force(-displacement)
-        further[:, column] = -difference / (2.0 * _DIFFERENCE)
+        further[:, column] = -(basis.T @ difference) / (2.0 * _DIFFERENCE)
     further = 0.5 * (further + further.T)
     # what is only rounding must not turn a free coordinate into a spring
     further[np.abs(further) < 1e-7 * np.abs(further).max(initial=0.0)] = 0.0
@@ -225,35 +265,11 @@ def _further_stiffness(model: Model, kernel: Kernel, elastic: Array) -> Array:
 
 def _has_further_forces(model: Model) -> bool:
     joints = [body.joint for body in model.mechanism.bodies]
+    loops = [loop.joint for loop in model.mechanism.loops]
     return bool(
         np.any(model.mechanism.gravity)
         or model.mechanism.loads
         or any(np.any(joint.stop_stiffness) for joint in joints)
         or any(joint.quaternion and np.any(joint.stiffness) for joint in joints)
+        or any(np.any(joint.stiffness) or np.any(joint.stop_stiffness) for joint in loops)
     )
-
-
-def _displaced(model: Model, q: Array, displacement: Array) -> Array:
-    """Coordinates after a small displacement along every speed."""
-    result = np.array(q)
-    for joint in model.joints:
-        tree = model.mechanism.bodies[joint.body].joint
-        step = displacement[joint.u]
-        plain = len(step) - 3 if tree.quaternion else len(step)
-        result[joint.q.start : joint.q.start + plain] += step[:plain]
-        if tree.quaternion:
-            w, x, y, z = q[joint.q][plain:]
-            # to first order quaternion * (1, step/2); the kernel normalises
-            a, b, c = 0.5 * step[plain:]
-            turned = np.array(
-                [
-                    w - x * a - y * b - z * c,
-                    x + w * a + y * c - z * b,
-                    y + w * b + z * a - x * c,
-                    z + w * c + x * b - y * a,
-                ]
-            )
-            result[joint.q.start + plain : joint.q.stop] = turned / np.linalg.norm(turned)
-    for body in model.bodies:
-        result[body.eta] += displacement[body.etad]
-    return result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +11,8 @@ from rich.table import Table
 from rich.tree import Tree
 
 from pliant.channels import axis_text
-from pliant.mechanism import TreeBody, TreeJoint
+from pliant.closing import loop_jacobian
+from pliant.mechanism import TreeBody, TreeJoint, TreeLoop
 from pliant.model import Model
 from pliant.modes import ACCURATE, highest_frequency, suggested_step
 from pliant.reduced import Array
@@ -52,6 +53,8 @@ class ModelReport:
                 lines.append(f"[dim]↳[/dim] {_line(bodies[i])}")
             branch = at.add("\n".join(lines))
             pending += [(branch, child) for child in reversed(children.get(i, []))]
+        for loop in self.model.mechanism.loops:
+            root.add(_loop_line(loop, bodies))
         return root
 
     def summary(self) -> Iterator[str]:
@@ -68,12 +71,23 @@ class ModelReport:
         }
         parts = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
         yield f"{len(model.bodies)} bodies{groups}, {len(self.sim.u)} freedoms ({parts or 'none'})"
+        if model.loops:
+            yield self._loops()
         if self._omega > 0.0:
             yield (
                 f"highest frequency {self._omega / (2 * np.pi):.4g} Hz: steps up to "
                 f"{ACCURATE / self._omega:.2g} s follow it, "
                 f"{self._stable / self._omega:.2g} s is the limit"
             )
+
+    def _loops(self) -> str:
+        """How many freedoms loops take, and whether more is held than need be."""
+        count, held = len(self.model.loops), self.model.loops[-1].rows.stop
+        taken = int(np.linalg.matrix_rank(loop_jacobian(self.model, self.sim.kernel), tol=1e-9))
+        spare, left = held - taken, len(self.sim.u) - taken
+        text = f"{count} loop{'s'[: count > 1]} with {held} held directions"
+        text += f", {spare} of them redundant" if spare else ""
+        return f"{text}: {left} freedom{'s are' if left != 1 else ' is'} left"
 
     def mass_and_centre(self) -> tuple[float, Array]:
         """Of the whole model at its start, world axes."""
@@ -167,6 +181,12 @@ def plain_table(title: str) -> Table:
 def _line(body: TreeBody) -> str:
     node = "" if body.parent < 0 else f"[dim]{body.parent_node}:[/dim] "
     return f"{node}{_joint_text(body.joint)} → {_body_text(body)}"
+
+
+def _loop_line(loop: TreeLoop, bodies: Sequence[TreeBody]) -> str:
+    parent = "ground" if loop.parent < 0 else f"{bodies[loop.parent].name}.{loop.parent_node}"
+    child = f"{bodies[loop.child].name}.{loop.child_node}"
+    return f"[dim]loop:[/dim] {parent} — {_joint_text(loop.joint)} — {child}"
 
 
 def _joint_text(joint: TreeJoint) -> str:

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from pliant._kernel import Kernel, Signals, Status
 from pliant.compile import compile_model
 from pliant.errors import ModelError, Problem, SolverError
-from pliant.handles import BodyHandle, JointHandle, NodeHandle, WheelHandle
+from pliant.handles import BodyHandle, JointHandle, LoopHandle, NodeHandle, WheelHandle
 from pliant.inputs import Inputs, InputState, Motions
 from pliant.model import Model
 from pliant.options import ALGORITHMS, INTEGRATORS, NODE_ROTATIONS
@@ -110,6 +110,7 @@ class Simulation:
         self.motions = Motions(self.model, self.kernel)
         self._joints = {slots.name: slots for slots in self.model.joints}
         self._nodes = {slots.name: i for i, slots in enumerate(self.model.nodes)}
+        self._loops = {slots.name: i for i, slots in enumerate(self.model.loops)}
         self._wheels = {slots.name: slots for slots in self.model.wheels}
         self._bodies = {slots.name: slots for slots in self.model.bodies}
         self.reset()
@@ -224,6 +225,10 @@ class Simulation:
 
     def joint(self, name: str) -> JointHandle:
         return JointHandle(self, _lookup(self._joints, name, "joint"))
+
+    def loop(self, name: str) -> LoopHandle:
+        index = _lookup(self._loops, name, "loop")
+        return LoopHandle(self, self.model.loops[index], index)
 
     def node(self, name: str) -> NodeHandle:
         """A node by ``body.node``; the body's name alone means its head."""

@@ -231,12 +231,14 @@ def _load_findings(parts: Parts, load: Load) -> Iterator[Finding]:
                 f"{show(load.target)}: body {show(name)} has no wheel {show(wheel)}; "
                 f"{suggest(wheel, body.wheels)}",
             )
-    elif load.target not in parts.links:
-        yield ("joint",), f"no joint {show(load.target)}; {suggest(load.target, parts.links)}"
+    elif load.target in parts.links or load.target in parts.loops:
+        link = parts.links.get(load.target)
+        joint = parts.loops.get(load.target) if link is None else link.joint
+        if joint is not None:
+            yield from _effort_findings(load, joint)
     else:
-        link = parts.links[load.target]
-        if link is not None and link.joint is not None:
-            yield from _effort_findings(load, link.joint)
+        known = [*parts.links, *parts.loops]
+        yield ("joint",), f"no joint {show(load.target)}; {suggest(load.target, known)}"
 
 
 def _loop_findings(parts: Parts, loop: Loop) -> Iterator[Finding]:
@@ -250,8 +252,14 @@ def _loop_findings(parts: Parts, loop: Loop) -> Iterator[Finding]:
     elif child == parent:
         yield ("parent",), f"{show(loop.parent)} is on the body of {show(loop.child)} itself"
     for i, joint in enumerate(loop.closed_by):
+        link = parts.links.get(joint)
         if joint not in parts.links:
             yield ("closed_by", i), f"no joint {show(joint)}; {suggest(joint, parts.links)}"
+        elif link is not None and link.joint is not None:
+            if link.joint.motion is not None:
+                yield ("closed_by", i), f"{show(joint)} has a prescribed motion; name another joint"
+            elif link.joint.layout.dof_count == 0:
+                yield ("closed_by", i), f"{show(joint)} is fixed; name another joint"
 
 
 def _effort_findings(load: Load, joint: Joint) -> Iterator[Finding]:

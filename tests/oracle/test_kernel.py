@@ -45,7 +45,7 @@ def evaluate(
     algorithm: str = "order_n",
     build: str = "",
 ) -> Evaluated:
-    model = compile_model(mechanism)
+    model = compile_model(mechanism, close=False)  # the state comes with the case
     kernel = Kernel(model.blob, build)
     kernel.configure(
         step=1e-3,
