@@ -139,7 +139,8 @@ class PliantSlave(Fmi2Slave):  # type: ignore[misc]
 
     def commanded(self, name: str) -> float:
         """What the importer set an input to, whatever a law has made of it since."""
-        return self._commands.get(self._reference(name), self[name])
+        reference = self._reference(name)
+        return self._commands[reference] if reference in self._commands else self[name]
 
     def _reference(self, name: str) -> int:
         if name not in self._references:
