@@ -102,7 +102,7 @@ def _default_choice(result: Result) -> list[Channel]:
             idle = pattern.endswith((".tau", ".f", "energy")) and not np.any(result[channel.name])
             if not idle and ".reaction." not in channel.name:
                 chosen[channel.name] = channel
-    return list(chosen.values())
+    return list(chosen.values() or result.channels)
 
 
 def _panels(channels: Sequence[Channel]) -> list[_Panel]:
@@ -112,6 +112,8 @@ def _panels(channels: Sequence[Channel]) -> list[_Panel]:
         kind, quantity = words[0], words[-1]
         if kind == "energy":
             title = "energy error" if quantity == "error" else "energy"
+        elif len(words) == 1:  # of an FMU with flat names
+            title = "variables"
         else:
             kind = "reaction" if words[-2] == "reaction" else kind
             title = _QUANTITIES.get((kind, quantity), channel.base)
@@ -148,6 +150,8 @@ def _draw(axes: Axes, result: Result, panel: _Panel) -> None:
 def _label(channel: Channel) -> str:
     """``hand.pad z`` for ``node.hand.pad.r[3]``, ``elbow`` for ``joint.elbow.q``."""
     words = channel.base.split(".")
+    if len(words) == 1:
+        return channel.name
     if words[0] in ("energy", "momentum"):
         element = words[1]
     else:

@@ -122,7 +122,8 @@ def _channels(fmu: FmuFile, driven: Sequence[str], record: Iterable[str] | None)
     ]
     if record is not None:
         return choose(every, record)
-    shown = {v.name for v in fmu.variables("output")} | set(driven)
+    moving = (v for v in fmu.variables("output") if v.variability != "constant")
+    shown = {*driven, *(v.name for v in moving)}
     return [channel for channel in every if channel.name in shown]
 
 

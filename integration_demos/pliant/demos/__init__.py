@@ -16,7 +16,7 @@ from pliant.errors import ModelError
 from pliant.part import suggest
 
 DEMOS = {
-    "station_arm": "a 17 m arm with two flexible booms moves a payload on a free station",
+    "station_arm": "a 17 m arm with two flexible booms, driven as an FMU, moves a payload",
 }
 
 

@@ -36,7 +36,7 @@ def draw(run: ArmRun, path: Path) -> Path:
         axes.set_xlabel("time [s]")
     payload = run.system.bodies["payload"].mass
     figure.suptitle(
-        f"17 m station arm moves {payload:,.0f} kg; shaded: the commanded slew",
+        f"17 m station arm, driven as an FMU, moves {payload:,.0f} kg; shaded: the commanded slew",
         fontsize=14,
         fontweight="bold",
     )
