@@ -119,4 +119,4 @@ def export(
     }
     written = export_fmu(model_file, output, flavour=flavour.value, slave=slave, **chosen)
     fmu = FmuFile(written)
-    print(f"wrote {written}: {fmu.size}, {fmu.counts}")
+    print(f"wrote {written}: {fmu.size}, {flavour.value}, {fmu.counts}")

