@@ -52,7 +52,7 @@ typedef struct {
 #undef MEMBER
 } Fmu;
 
-static Fmu load_fmu(const char* library) {
+static inline Fmu load_fmu(const char* library) {
   Fmu fmu;
   void* handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
   if (handle == NULL) {
@@ -71,8 +71,8 @@ static Fmu load_fmu(const char* library) {
 }
 
 /* Messages go to standard error as they are: importers need not expand anything. */
-static void log_message(fmi2ComponentEnvironment environment, fmi2String instance,
-                        fmi2Status status, fmi2String category, fmi2String message, ...) {
+static inline void log_message(fmi2ComponentEnvironment environment, fmi2String instance,
+                               fmi2Status status, fmi2String category, fmi2String message, ...) {
   (void)environment;
   fprintf(stderr, "%s %d %s: %s\n", instance, (int)status, category, message);
 }
@@ -87,10 +87,11 @@ static void log_message(fmi2ComponentEnvironment environment, fmi2String instanc
   } while (0)
 
 /* Inputs that a test in another language can compute to the same bits: small whole numbers. */
-static double input_value(int step, int input) { return (step * 7 + input * 13) % 101 - 50; }
+static inline double input_value(int step, int input) { return (step * 7 + input * 13) % 101 - 50; }
 
-static fmi2Component start_instance(const Fmu* fmu, const char* name, const char* guid,
-                                    const char* resources, const fmi2CallbackFunctions* callbacks) {
+static inline fmi2Component start_instance(const Fmu* fmu, const char* name, const char* guid,
+                                           const char* resources,
+                                           const fmi2CallbackFunctions* callbacks) {
   fmi2Component c =
       fmu->Instantiate(name, fmi2CoSimulation, guid, resources, callbacks, fmi2False, fmi2False);
   if (c == NULL) exit(1);
