@@ -16,10 +16,11 @@ template <class T>
 class Buffer {
  public:
   Buffer() = default;
+  // One element at least, so that &x[0] is an address where a body has nothing of a kind.
   explicit Buffer(std::size_t size) : size_(size) {
-    if (size == 0) return;
-    data_ = static_cast<T*>(::operator new(size * sizeof(T), std::align_val_t{64}));
-    std::memset(static_cast<void*>(data_), 0, size * sizeof(T));
+    const std::size_t room = (size == 0 ? 1 : size) * sizeof(T);
+    data_ = static_cast<T*>(::operator new(room, std::align_val_t{64}));
+    std::memset(static_cast<void*>(data_), 0, room);
   }
   explicit Buffer(int size) : Buffer(static_cast<std::size_t>(size)) {}
   Buffer(Buffer&& other) noexcept { swap(other); }

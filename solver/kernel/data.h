@@ -58,6 +58,13 @@ struct NodeWork {
   Vec6<T> bias;  // acceleration for zero accelerations of head and modes
 };
 
+// Numbers of up to eight loads side by side (columns.h).
+constexpr int32_t kPack = 8;
+template <class T>
+struct Pack {
+  T a[kPack];
+};
+
 // One held direction of a loop, world axes (loops.h).
 template <class T>
 struct LoopRowWork {
@@ -99,17 +106,17 @@ struct Data {
         field_column(m.largest_fields),
         psi(m.largest_modes),
         loaded(m.nodes.size()),
-        column_rhs(m.largest_internals),
-        column_scaled(m.u_size),
+        pack_rhs(m.largest_internals),
+        node_column(m.u_size),
+        pack_rows(m.loop_rows.size()),
+        pack_size(m.u_size),
         path(m.bodies.size()),
-        node_column(6 * m.u_size),
-        node_rows(6 * m.loop_rows.size()),
         loop_row(m.loop_rows.size()),
         loop_freedom(m.loop_freedoms.size()),
         loop_target(m.loop_rows.size()),
         loop_angle(m.loop_rows.size()),
-        column(m.loop_rows.size() * static_cast<std::size_t>(m.u_size)),
-        column_passed(m.loop_rows.size() * m.bodies.size()),
+        column(m.loops.size() * static_cast<std::size_t>(m.u_size)),
+        column_sum(m.u_size),
         lambda_matrix(m.loop_rows.size() * m.loop_rows.size()),
         multiplier(m.loop_rows.size()),
         multiplier_scratch(m.loop_rows.size()),
@@ -123,10 +130,10 @@ struct Data {
     return sizeof(*this) + body.bytes() + dof.bytes() + internal.bytes() + coupling.bytes() +
            node.bytes() + jacobian.bytes() + q.bytes() + u.bytes() + udot.bytes() + input.bytes() +
            held.bytes() + field_q.bytes() + field_u.bytes() + field_a.bytes() + field_bias.bytes() +
-           field_column.bytes() + psi.bytes() + loaded.bytes() + column_rhs.bytes() +
-           column_scaled.bytes() + path.bytes() + node_column.bytes() + node_rows.bytes() +
+           field_column.bytes() + psi.bytes() + loaded.bytes() + pack_rhs.bytes() +
+           pack_size.bytes() + node_column.bytes() + pack_rows.bytes() + path.bytes() +
            loop_row.bytes() + loop_freedom.bytes() + loop_target.bytes() + loop_angle.bytes() +
-           column.bytes() + column_passed.bytes() + lambda_matrix.bytes() + multiplier.bytes() +
+           column.bytes() + column_sum.bytes() + lambda_matrix.bytes() + multiplier.bytes() +
            multiplier_scratch.bytes() + row_scratch.bytes() + pivot_scale.bytes() +
            pivot_order.bytes();
   }
@@ -151,19 +158,19 @@ struct Data {
   Buffer<int32_t> loaded;  // nodes with a load from outside
   int32_t loaded_count = 0;
 
-  // Single loads (columns.h): scratch, and the columns of one node.
-  Buffer<T> column_rhs, column_scaled;
+  // Packs of loads (columns.h): scratch, the columns of one node, their products with loops.
+  Buffer<Pack<T>> pack_rhs, node_column, pack_rows;
+  Buffer<Pack<double>> pack_size;
   Buffer<int32_t> path;
-  Buffer<T> node_column, node_rows;
 
-  // Loops (loops.h). outward: rows and freedoms; inward: columns (row x speed), what joints pass
-  // on (row x body), factors of Lambda (row x row); then the multipliers.
+  // Loops (loops.h). outward: rows and freedoms; inward: columns (loop x speed), factors of Lambda
+  // (row x row); then the multipliers and what they add to right-hand sides.
   Buffer<LoopRowWork<T>> loop_row;
   Buffer<LoopFreedomWork<T>> loop_freedom;
   Buffer<LoopTarget<T>> loop_target;
   Buffer<T> loop_angle;  // prescribed about the first free axis, for rows of kind rotation
-  Buffer<T> column;
-  Buffer<Vec6<T>> column_passed;
+  Buffer<Pack<T>> column;
+  Buffer<T> column_sum;
   Buffer<T> lambda_matrix, multiplier, multiplier_scratch, row_scratch, pivot_scale;
   Buffer<int32_t> pivot_order;
   int32_t loop_rank = 0;

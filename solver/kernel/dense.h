@@ -98,43 +98,54 @@ inline void assemble(const Model& m, Data<double>& d, double* matrix, double* rh
   }
 }
 
-// Adds the generalised force of a wrench at a node: one row of a loop's Jacobian. Held freedoms
-// have no part in it.
+// Adds the generalised force of a wrench at a node, one row of a loop's Jacobian, and its size as
+// in columns.h. Held freedoms have no part in it.
 inline void add_generalised_force(const Model& m, const Data<double>& d, int32_t node,
-                                  const Vec6<double>& wrench, double* row) {
+                                  const Vec6<double>& wrench, double* row, double* size) {
+  Vec6<double> f = wrench;
+  double force_size = one_norm(f.lin), moment_size = one_norm(f.ang);
+  const auto move = [&](V3<double> r) {
+    f = force_from(f, r);
+    moment_size += one_norm(r) * force_size;
+  };
+  const auto add = [&](int32_t u, const Vec6<double>& s) {
+    row[u] += dot(s, f);
+    size[u] += one_norm(s.lin) * force_size + one_norm(s.ang) * moment_size;
+  };
   const NodeConst& c = m.nodes[node];
   int32_t i = c.body;
-  Vec6<double> f;
   if (m.bodies[i].modes == 0) {
-    f = force_from(wrench, d.body[i].R * V3<double>::load(c.position.x));
+    move(d.body[i].R * V3<double>::load(c.position.x));
   } else {
     for (int32_t j = 0; j < m.bodies[i].modes; ++j) {
-      row[m.bodies[i].u0 + m.bodies[i].dofs + j] += dot(d.jacobian[c.work0 + j], wrench);
+      add(m.bodies[i].u0 + m.bodies[i].dofs + j, d.jacobian[c.work0 + j]);
     }
-    f = force_from(wrench, d.node[node].r);
+    move(d.node[node].r);
   }
   while (true) {
     const BodyConst& b = m.bodies[i];
     for (int32_t k = 0; k < b.dofs; ++k) {
       if (d.held[b.dof0 + k]) continue;
-      row[b.u0 + k] += dot(d.dof[b.dof0 + k].axis, k < b.translations ? f.lin : f.ang);
+      const V3<double> axis = d.dof[b.dof0 + k].axis, none = V3<double>::zero();
+      add(b.u0 + k, k < b.translations ? Vec6<double>{axis, none} : Vec6<double>{none, axis});
     }
     if (b.parent < 0) return;
     const BodyConst& pc = m.bodies[b.parent];
-    f = force_from(f, d.body[i].arm);
+    move(d.body[i].arm);
     if (b.parent_node >= 0) {
       const Vec6<double>* s = &d.jacobian[m.nodes[b.parent_node].work0];
-      for (int32_t j = 0; j < pc.modes; ++j) row[pc.u0 + pc.dofs + j] += dot(s[j], f);
-      f = force_from(f, d.node[b.parent_node].r);
+      for (int32_t j = 0; j < pc.modes; ++j) add(pc.u0 + pc.dofs + j, s[j]);
+      move(d.node[b.parent_node].r);
     }
     i = b.parent;
   }
 }
 
-inline Status dense(const Model& m, Data<double>& d, double* matrix, double* rhs) {
+// `jacobian` is scratch of a row for each held direction of loops.
+inline Status dense(const Model& m, Data<double>& d, double* matrix, double* rhs,
+                    double* jacobian) {
   assemble(m, d, matrix, rhs);
   const auto n = static_cast<Eigen::Index>(m.u_size);
-  using T = double;
   using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   Eigen::Map<Matrix> M(matrix, n, n);
   Eigen::Map<Eigen::VectorXd> x(rhs, n);
@@ -165,37 +176,36 @@ inline Status dense(const Model& m, Data<double>& d, double* matrix, double* rhs
   factor.solveInPlace(x);
   if (!m.loops.empty()) {
     const auto rows = static_cast<int32_t>(m.loop_rows.size());
-    T* z = d.column_scaled.data();
-    Eigen::Map<Eigen::VectorXd> solved(z, n);
-    const auto jacobian_row = [&](int32_t i) { return &d.column[i * m.u_size]; };
     const double pull = 1.0 / d.loop_time;
+    double* size = d.column_sum.data();
     for (const LoopConst& loop : m.loops) {
       for (int32_t i = loop.row0; i < loop.row0 + loop.rows; ++i) {
-        const LoopRowWork<T>& row = d.loop_row[i];
-        std::memset(jacobian_row(i), 0, static_cast<std::size_t>(n) * sizeof(double));
-        add_generalised_force(m, d, loop.node_b, row.on_b, jacobian_row(i));
-        if (loop.node_a >= 0) add_generalised_force(m, d, loop.node_a, row.on_a, jacobian_row(i));
-        const Eigen::Map<Eigen::VectorXd> J(jacobian_row(i), n);
-        // udot in Data is zero still: row_acceleration() is g'' without any
-        d.multiplier[i] = -(row_acceleration(m, d, loop, row) + J.dot(x) + 2.0 * pull * row.rate +
-                            pull * pull * row.gap);
-        solved = J;
-        factor.solveInPlace(solved);
-        for (int32_t j = 0; j <= i; ++j) {
-          d.lambda_matrix[i * rows + j] =
-              Eigen::Map<Eigen::VectorXd>(jacobian_row(j), n).dot(solved);
+        const LoopRowWork<double>& row = d.loop_row[i];
+        double* J = jacobian + i * m.u_size;
+        std::fill(J, J + n, 0.0);
+        std::fill(size, size + n, 0.0);
+        add_generalised_force(m, d, loop.node_b, row.on_b, J, size);
+        if (loop.node_a >= 0) add_generalised_force(m, d, loop.node_a, row.on_a, J, size);
+        for (Eigen::Index u = 0; u < n; ++u) {
+          if (std::fabs(J[u]) <= kRounding * size[u]) J[u] = 0.0;
         }
+        // udot in Data is zero still: row_acceleration() is g'' without any
+        d.multiplier[i] =
+            -(row_acceleration(m, d, loop, row) + Eigen::Map<Eigen::VectorXd>(J, n).dot(x) +
+              2.0 * pull * row.rate + pull * pull * row.gap);
       }
     }
+    // Lambda = Y^T Y with Y = L^-1 J^T, and M^-1 J^T lam = L^-T Y lam
+    Eigen::Map<Eigen::MatrixXd> Y(jacobian, n, rows);
+    factor.matrixL().solveInPlace(Y);
+    Eigen::Map<Matrix>(d.lambda_matrix.data(), rows, rows).noalias() = Y.transpose().lazyProduct(Y);
     d.loop_rank = factor_semidefinite(d.lambda_matrix.data(), rows, d.pivot_order.data(),
                                       d.pivot_scale.data());
     solve_rows(m, d, d.multiplier.data());
-    solved.setZero();
-    for (int32_t i = 0; i < rows; ++i) {
-      solved += d.multiplier[i] * Eigen::Map<Eigen::VectorXd>(jacobian_row(i), n);
-    }
-    factor.solveInPlace(solved);
-    x += solved;
+    Eigen::Map<Eigen::VectorXd> jump(d.column_sum.data(), n);
+    jump.noalias() = Y * Eigen::Map<Eigen::VectorXd>(d.multiplier.data(), rows);
+    factor.matrixU().solveInPlace(jump);
+    x += jump;
   }
   for (const BodyConst& b : m.bodies) {
     for (int32_t k = 0; k < b.dofs; ++k) {

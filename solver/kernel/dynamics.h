@@ -66,7 +66,8 @@ class Dynamics {
 
   std::size_t bytes() const {
     return sizeof(*this) - sizeof(d) + d.bytes() + state.block().bytes() + input.bytes() +
-           input_rate.bytes() + motion_next.bytes() + matrix_.bytes() + rhs_.bytes();
+           input_rate.bytes() + motion_next.bytes() + matrix_.bytes() + rhs_.bytes() +
+           jacobian_.bytes();
   }
 
   double time() { return state.time_base() + state.steps() * options.step; }
@@ -144,7 +145,8 @@ class Dynamics {
   // Accelerations of the moment in Data, from the body terms that prepare() left there.
   Status solve() {
     const bool by_recursion = options.algorithm == Algorithm::order_n;
-    Status status = by_recursion ? order_n(m, d) : dense(m, d, matrix_.data(), rhs_.data());
+    Status status =
+        by_recursion ? order_n(m, d) : dense(m, d, matrix_.data(), rhs_.data(), jacobian_.data());
     if (status.code != Code::ok) return status;
     for (int32_t i = 0; i < m.u_size; ++i) {
       if (!(std::fabs(d.udot[i]) <= kLargestAcceleration)) {
@@ -159,13 +161,16 @@ class Dynamics {
     return solve();
   }
 
-  // Accelerations of bodies and forces of joints come with the recursion; after `dense` they are
-  // found by it, without touching the accelerations that dense found (still in rhs_).
+  // What joint_force() needs, once for every solve(). Accelerations of bodies and forces of joints
+  // come with the recursion; after `dense` they are found by it, without touching the accelerations
+  // that dense found (still in rhs_).
   void find_joint_forces() {
-    if (options.algorithm == Algorithm::order_n) return;
-    prepare(m, d);
-    order_n(m, d);
-    std::copy(rhs_.begin(), rhs_.end(), d.udot.begin());
+    if (options.algorithm != Algorithm::order_n) {
+      prepare(m, d);
+      order_n(m, d);
+      std::copy(rhs_.begin(), rhs_.end(), d.udot.begin());
+    }
+    if (!m.loops.empty()) add_loops_to_joint_forces(m, d);
   }
 
   void mass_matrix(double* row_major) {
@@ -180,6 +185,7 @@ class Dynamics {
   void reserve_matrix() {
     if (rhs_.size() != 0) return;
     rhs_ = Buffer<double>(m.u_size);
+    jacobian_ = Buffer<double>(m.loop_rows.size() * static_cast<std::size_t>(m.u_size));
     matrix_ =
         Buffer<double>(static_cast<std::size_t>(m.u_size) * static_cast<std::size_t>(m.u_size));
   }
@@ -223,7 +229,7 @@ class Dynamics {
   }
 
  private:
-  Buffer<double> matrix_, rhs_;  // dense only
+  Buffer<double> matrix_, rhs_, jacobian_;  // dense only
 };
 
 }  // namespace pliant::PLIANT_ISA

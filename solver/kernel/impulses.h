@@ -44,27 +44,16 @@ inline void outward_response(const Model& m, Data<double>& d, const double* y) {
   }
 }
 
-// sum += factor * column of a loop's row, over its path.
-inline void add_row_column(const Model& m, const Data<double>& d, const LoopConst& loop,
-                           int32_t row, double factor, double* sum) {
-  const double* y = &d.column[row * m.u_size];
-  for (int32_t p = 0; p < loop.paths; ++p) {
-    const BodyConst& b = m.bodies[m.loop_paths[loop.path0 + p]];
-    for (int32_t k = b.u0; k < b.u0 + b.dofs + b.internals; ++k) sum[k] += factor * y[k];
-  }
-}
-
 // The smallest change (in kinetic energy) of positions or speeds that moves every row of all
 // loops by -amount, into d.udot. Needs inward() and loop_columns(); amount is overwritten.
 inline void close_rows(const Model& m, Data<double>& d, double* amount) {
-  double* sum = d.node_column.data();
-  std::fill(sum, sum + m.u_size, 0.0);
+  const auto rows = static_cast<int32_t>(m.loop_rows.size());
+  const auto loops = static_cast<int32_t>(m.loops.size());
   solve_rows(m, d, amount);
-  for (const LoopConst& loop : m.loops) {
-    for (int32_t i = loop.row0; i < loop.row0 + loop.rows; ++i) {
-      add_row_column(m, d, loop, i, -amount[i], sum);
-    }
-  }
+  for (int32_t i = 0; i < rows; ++i) amount[i] = -amount[i];
+  double* sum = d.column_sum.data();
+  std::fill(sum, sum + m.u_size, 0.0);
+  for (int32_t l = 0; l < loops; ++l) add_columns(m, d, l, amount, sum);
   outward_response(m, d, sum);
 }
 
@@ -73,61 +62,42 @@ inline void close_rows(const Model& m, Data<double>& d, double* amount) {
 // Needs inward() and, with loops, loop_columns().
 inline void stop_joint(const Model& m, Data<double>& d, int32_t body) {
   const BodyConst& b = m.bodies[body];
-  const auto rows = static_cast<int32_t>(m.loop_rows.size());
+  const auto held = static_cast<int32_t>(m.loop_rows.size());
+  const auto loops = static_cast<int32_t>(m.loops.size());
   const int32_t n = b.dofs;
-  int32_t length = 0;
-  for (int32_t i = body; i >= 0; i = m.bodies[i].parent) ++length;
-  for (int32_t i = body, at = length; i >= 0; i = m.bodies[i].parent) d.path[--at] = i;
-  const int32_t* path = d.path.data();
+  const BodyPath path = path_of(m, d, body);
+  Pack<double>* y = d.node_column.data();
+  clear_path(m, d, path, y);
+  add_efforts(m, d, body, y);
+  clean_path(m, d, path, y);
+  Pack<double> rows[6];
+  inverse_inertia(m, d, path, y, n, rows);
 
   double S[36], p[6], scale[6], scratch[6];
   int32_t order[6];
   for (int32_t k = 0; k < n; ++k) {
-    double* y = &d.node_column[k * m.u_size];
-    std::fill(y, y + m.u_size, 0.0);
-    add_effort(m, d, body, k, 1.0, y, static_cast<Vec6<double>*>(nullptr));
+    p[k] = -d.u[b.u0 + k];
+    for (int32_t j = 0; j <= k; ++j) S[k * n + j] = rows[k].a[j];
   }
-  for (int32_t k = 0; k < n; ++k) {
-    weigh_path(m, d, path, length, &d.node_column[k * m.u_size], d.column_scaled.data());
-    for (int32_t j = 0; j <= k; ++j) {
-      S[k * n + j] = product_on_common_path(m, path, length, path, length, d.column_scaled.data(),
-                                            &d.node_column[j * m.u_size]);
-    }
-    for (const LoopConst& loop : m.loops) {
-      for (int32_t i = loop.row0; i < loop.row0 + loop.rows; ++i) {
-        d.node_rows[k * rows + i] =
-            product_on_common_path(m, path, length, &m.loop_paths[loop.path0], loop.paths,
-                                   d.column_scaled.data(), &d.column[i * m.u_size]);
-      }
-    }
-  }
-  double* carried = d.multiplier_scratch.data();
-  for (int32_t k = 0; k < n && rows > 0; ++k) {
-    std::copy(&d.node_rows[k * rows], &d.node_rows[k * rows] + rows, carried);
-    solve_rows(m, d, carried);
-    for (int32_t j = 0; j <= k; ++j) {
-      for (int32_t i = 0; i < rows; ++i) S[k * n + j] -= d.node_rows[j * rows + i] * carried[i];
-    }
-  }
-  for (int32_t k = 0; k < n; ++k) p[k] = -d.u[b.u0 + k];
   const int32_t rank = factor_semidefinite(S, n, order, scale);
   solve_semidefinite(S, n, rank, order, scale, p, scratch);
 
-  for (int32_t i = 0; i < rows; ++i) {
-    carried[i] = 0.0;
-    for (int32_t k = 0; k < n; ++k) carried[i] -= d.node_rows[k * rows + i] * p[k];
-  }
-  if (rows > 0) solve_rows(m, d, carried);
-  double* sum = d.node_column.data();  // the first column becomes the sum
-  for (int32_t u = 0; u < m.u_size; ++u) {
-    double total = 0.0;
-    for (int32_t k = 0; k < n; ++k) total += d.node_column[k * m.u_size + u] * p[k];
-    sum[u] = total;
-  }
-  for (const LoopConst& loop : m.loops) {
-    for (int32_t i = loop.row0; i < loop.row0 + loop.rows; ++i) {
-      add_row_column(m, d, loop, i, carried[i], sum);
+  double* sum = d.column_sum.data();
+  std::fill(sum, sum + m.u_size, 0.0);
+  for (int32_t at = 0; at < path.length; ++at) {
+    const BodyConst& on = m.bodies[path.bodies[at]];
+    for (int32_t u = on.u0; u < on.u0 + on.dofs + on.internals; ++u) {
+      for (int32_t k = 0; k < n; ++k) sum[u] += p[k] * y[u].a[k];
     }
+  }
+  if (held > 0) {
+    double* reaction = d.multiplier_scratch.data();
+    for (int32_t i = 0; i < held; ++i) {
+      reaction[i] = 0.0;
+      for (int32_t k = 0; k < n; ++k) reaction[i] -= d.pack_rows[i].a[k] * p[k];
+    }
+    solve_rows(m, d, reaction);
+    for (int32_t l = 0; l < loops; ++l) add_columns(m, d, l, reaction, sum);
   }
   outward_response(m, d, sum);
 }

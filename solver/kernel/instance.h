@@ -159,6 +159,7 @@ class Instance final : public Stepper {
     tangent_->totals = totals(m_, d);
     Status status = order_n(m_, d);
     if (status.code != Code::ok) return status;
+    if (!m_.loops.empty()) add_loops_to_joint_forces(m_, d);
     tangent_->work = {0.0, 0.0};
     if (along.time != 0.0) {
       if (Status bad = need_accelerations(false); bad.code != Code::ok) return bad;

@@ -16,8 +16,8 @@
 // Multipliers (Ghosh & Quiocho, Step 4), stabilised after Baumgarte with the time constant T:
 //     Lambda lam = -(g''_0 + 2 g'/T + g/T^2),   Lambda_ij by (1) of columns.h                (3)
 // g''_0 from the accelerations without loops. Rows are scaled to Lambda_ii = 1 and eliminated by
-// largest pivot; one below kDependent depends on the others and takes no force, which leaves the
-// accelerations unique.
+// largest pivot; one below kDependent depends on the others, or nothing can move it, and takes no
+// force, which leaves the accelerations unique.
 #pragma once
 
 #include <algorithm>
@@ -297,55 +297,39 @@ inline void solve_semidefinite(const T* A, int32_t n, int32_t rank, const int32_
   }
 }
 
-// Sum over the bodies that two paths share of y z; both in ascending order.
-template <class T>
-inline T product_on_common_path(const Model& m, const int32_t* one, int32_t ones,
-                                const int32_t* two, int32_t twos, const T* y, const T* z) {
-  T sum = T(0.0);
-  for (int32_t p = 0, q = 0; p < ones && q < twos;) {
-    if (one[p] < two[q]) {
-      ++p;
-    } else if (one[p] > two[q]) {
-      ++q;
-    } else {
-      const BodyConst& b = m.bodies[one[p]];
-      for (int32_t k = b.u0; k < b.u0 + b.dofs + b.internals; ++k) sum += y[k] * z[k];
-      ++p;
-      ++q;
-    }
-  }
-  return sum;
+inline BodyPath path_of(const Model& m, const LoopConst& loop) {
+  return {&m.loop_paths[loop.path0], loop.paths};
 }
 
-// The columns y and what joints pass on for every row, and the factors of Lambda.
+// The columns of all rows, a pack for each loop, and the factors of Lambda.
 template <class T>
 inline void loop_columns(const Model& m, Data<T>& d) {
   const auto rows = static_cast<int32_t>(m.loop_rows.size());
-  const auto bodies = static_cast<int32_t>(m.bodies.size());
-  for (const LoopConst& loop : m.loops) {
-    const int32_t* path = &m.loop_paths[loop.path0];
-    for (int32_t i = loop.row0; i < loop.row0 + loop.rows; ++i) {
-      T* y = &d.column[i * m.u_size];
-      Vec6<T>* passed = &d.column_passed[i * bodies];
-      for (int32_t p = 0; p < loop.paths; ++p) {
-        const BodyConst& b = m.bodies[path[p]];
-        for (int32_t k = 0; k < b.dofs + b.internals; ++k) y[b.u0 + k] = T(0.0);
-        passed[path[p]] = Vec6<T>::zero();
-      }
-      add_wrench(m, d, loop.node_b, d.loop_row[i].on_b, y, passed);
-      if (loop.node_a >= 0) add_wrench(m, d, loop.node_a, d.loop_row[i].on_a, y, passed);
+  const auto count = static_cast<int32_t>(m.loops.size());
+  for (int32_t l = 0; l < count; ++l) {
+    const LoopConst& loop = m.loops[l];
+    Pack<T>* y = &d.column[l * m.u_size];
+    clear_path(m, d, path_of(m, loop), y);
+    const auto packed = [&](Vec6<T> LoopRowWork<T>::* side) {
+      PackedForces<T> G = no_loads<T>();
+      for (int32_t i = 0; i < loop.rows; ++i) set_lane(G, i, d.loop_row[loop.row0 + i].*side);
+      return G;
+    };
+    add_wrenches(m, d, loop.node_b, packed(&LoopRowWork<T>::on_b), y, Untold());
+    if (loop.node_a >= 0) {
+      add_wrenches(m, d, loop.node_a, packed(&LoopRowWork<T>::on_a), y, Untold());
     }
+    clean_path(m, d, path_of(m, loop), y);
   }
-  T* scaled = d.column_scaled.data();
-  for (const LoopConst& one : m.loops) {
-    const int32_t* path = &m.loop_paths[one.path0];
-    for (int32_t i = one.row0; i < one.row0 + one.rows; ++i) {
-      weigh_path(m, d, path, one.paths, &d.column[i * m.u_size], scaled);
-      for (const LoopConst& two : m.loops) {
-        for (int32_t j = two.row0; j < two.row0 + two.rows && j <= i; ++j) {
-          d.lambda_matrix[i * rows + j] =
-              product_on_common_path(m, path, one.paths, &m.loop_paths[two.path0], two.paths,
-                                     scaled, &d.column[j * m.u_size]);
+  for (int32_t l = 0; l < count; ++l) {
+    for (int32_t k = 0; k <= l; ++k) {
+      const LoopConst &one = m.loops[l], &two = m.loops[k];
+      Pack<T> block[6];
+      products(m, d, path_of(m, one), &d.column[l * m.u_size], path_of(m, two),
+               &d.column[k * m.u_size], one.rows, block);
+      for (int32_t i = 0; i < one.rows; ++i) {
+        for (int32_t j = 0; j < two.rows; ++j) {
+          d.lambda_matrix[(one.row0 + i) * rows + two.row0 + j] = block[i].a[j];
         }
       }
     }
@@ -360,26 +344,58 @@ inline void solve_rows(const Model& m, Data<T>& d, T* x) {
                      d.pivot_order.data(), d.pivot_scale.data(), x, d.row_scratch.data());
 }
 
-// Adds the forces lam of the rows to right-hand sides after elimination, and to what joints pass
-// on: the outward pass then gives the accelerations with loops.
+// sum += columns of a loop's rows times factors, over its path.
+template <class T>
+inline void add_columns(const Model& m, const Data<T>& d, int32_t index, const T* factors, T* sum) {
+  const LoopConst& loop = m.loops[index];
+  const Pack<T>* y = &d.column[index * m.u_size];
+  const BodyPath path = path_of(m, loop);
+  for (int32_t p = 0; p < path.length; ++p) {
+    const BodyConst& b = m.bodies[path.bodies[p]];
+    for (int32_t k = b.u0; k < b.u0 + b.dofs + b.internals; ++k) {
+      for (int32_t i = 0; i < loop.rows; ++i) sum[k] += factors[loop.row0 + i] * y[k].a[i];
+    }
+  }
+}
+
+// Adds the forces lam of the rows to right-hand sides after elimination: the outward pass then
+// gives the accelerations with loops.
 template <class T>
 inline void apply_multipliers(const Model& m, Data<T>& d) {
-  const auto bodies = static_cast<int32_t>(m.bodies.size());
-  for (const LoopConst& loop : m.loops) {
-    const int32_t* path = &m.loop_paths[loop.path0];
-    for (int32_t i = loop.row0; i < loop.row0 + loop.rows; ++i) {
-      const T lam = d.multiplier[i];
-      const T* y = &d.column[i * m.u_size];
-      const Vec6<T>* passed = &d.column_passed[i * bodies];
-      for (int32_t p = 0; p < loop.paths; ++p) {
-        const BodyConst& b = m.bodies[path[p]];
-        for (int32_t k = 0; k < b.dofs; ++k) d.dof[b.dof0 + k].force += lam * y[b.u0 + k];
-        for (int32_t j = 0; j < b.internals; ++j) {
-          d.internal[b.internal0 + j].rhs += lam * y[b.u0 + b.dofs + j];
-        }
-        d.body[path[p]].G += passed[path[p]] * lam;
-      }
+  T* sum = d.column_sum.data();
+  const auto count = static_cast<int32_t>(m.loops.size());
+  for (int32_t u = 0; u < m.u_size; ++u) sum[u] = T(0.0);
+  for (int32_t l = 0; l < count; ++l) add_columns(m, d, l, d.multiplier.data(), sum);
+  for (const BodyConst& b : m.bodies) {
+    for (int32_t k = 0; k < b.dofs; ++k) d.dof[b.dof0 + k].force += sum[b.u0 + k];
+    for (int32_t j = 0; j < b.internals; ++j) {
+      d.internal[b.internal0 + j].rhs += sum[b.u0 + b.dofs + j];
     }
+  }
+}
+
+// Adds the forces of all loops to what joints pass on, for joint_force().
+template <class T>
+inline void add_loops_to_joint_forces(const Model& m, Data<T>& d) {
+  const auto add = [&](int32_t i, const PackedForces<T>& G) {
+    d.body[i].G += Vec6<T>{V3<T>::of(G.f[0].a[0], G.f[1].a[0], G.f[2].a[0]),
+                           V3<T>::of(G.t[0].a[0], G.t[1].a[0], G.t[2].a[0])};
+  };
+  const auto count = static_cast<int32_t>(m.loops.size());
+  for (int32_t l = 0; l < count; ++l) {
+    const LoopConst& loop = m.loops[l];
+    Vec6<T> on_a = Vec6<T>::zero(), on_b = Vec6<T>::zero();
+    for (int32_t i = loop.row0; i < loop.row0 + loop.rows; ++i) {
+      on_a += d.loop_row[i].on_a * d.multiplier[i];
+      on_b += d.loop_row[i].on_b * d.multiplier[i];
+    }
+    const auto send = [&](int32_t node, const Vec6<T>& w) {
+      PackedForces<T> G = no_loads<T>();
+      set_lane(G, 0, w);
+      add_wrenches(m, d, node, G, d.node_column.data(), add);  // the column itself is not needed
+    };
+    send(loop.node_b, on_b);
+    if (loop.node_a >= 0) send(loop.node_a, on_a);
   }
 }
 
@@ -399,52 +415,50 @@ inline void solve_loops(const Model& m, Data<T>& d) {
   apply_multipliers(m, d);
 }
 
+// Inverse inertia among the loads of a pack y on a path, loops holding:
+// Lambda_yy - Lambda_yl Lambda_ll^+ Lambda_ly, into rows. Leaves Lambda_ly in Data::pack_rows, row
+// by row. With loops it needs loop_columns().
+template <class T>
+inline void inverse_inertia(const Model& m, Data<T>& d, BodyPath path, const Pack<T>* y,
+                            int32_t count, Pack<T>* rows) {
+  products(m, d, path, y, path, y, count, rows);
+  const auto loops = static_cast<int32_t>(m.loops.size());
+  const auto held = static_cast<int32_t>(m.loop_rows.size());
+  if (held == 0) return;
+  for (int32_t l = 0; l < loops; ++l) {
+    const LoopConst& loop = m.loops[l];
+    products(m, d, path_of(m, loop), &d.column[l * m.u_size], path, y, loop.rows,
+             &d.pack_rows[loop.row0]);
+  }
+  for (int32_t c = 0; c < count; ++c) {
+    for (int32_t i = 0; i < held; ++i) d.multiplier_scratch[i] = d.pack_rows[i].a[c];
+    solve_rows(m, d, d.multiplier_scratch.data());
+    for (int32_t i = 0; i < held; ++i) rows[c] -= d.pack_rows[i] * d.multiplier_scratch[i];
+  }
+}
+
 // Inverse inertia that a node shows, J M^-1 J^T over [force; torque], world axes, with the loops
 // holding: the lower triangle, row by row.
 template <class T>
 inline void inverse_inertia(const Model& m, Data<T>& d, int32_t node, T* lower) {
   const int32_t body = m.nodes[node].body;
   if (m.bodies[body].modes > 0) node_kinematics(m, d, node);
-  int32_t length = 0;
-  for (int32_t i = body; i >= 0; i = m.bodies[i].parent) ++length;
-  for (int32_t i = body, at = length; i >= 0; i = m.bodies[i].parent) d.path[--at] = i;
-  const int32_t* path = d.path.data();
-  const auto rows = static_cast<int32_t>(m.loop_rows.size());
-  T* column[6];
-  T* on_rows[6];
-  for (int32_t c = 0; c < 6; ++c) {
-    column[c] = &d.node_column[c * m.u_size];
-    on_rows[c] = &d.node_rows[c * rows];
+  const BodyPath path = path_of(m, d, body);
+  PackedForces<T> units = no_loads<T>();
+  for (int32_t i = 0; i < 6; ++i) {
     T unit[6] = {T(0.0), T(0.0), T(0.0), T(0.0), T(0.0), T(0.0)};
-    unit[c] = T(1.0);
-    clear_path(m, body, column[c]);
-    add_wrench(m, d, node,
-               Vec6<T>{V3<T>::of(unit[0], unit[1], unit[2]), V3<T>::of(unit[3], unit[4], unit[5])},
-               column[c], static_cast<Vec6<T>*>(nullptr));
+    unit[i] = T(1.0);
+    set_lane(units, i,
+             {V3<T>::of(unit[0], unit[1], unit[2]), V3<T>::of(unit[3], unit[4], unit[5])});
   }
-  T* scaled = d.column_scaled.data();
-  for (int32_t c = 0; c < 6; ++c) {
-    weigh_path(m, d, path, length, column[c], scaled);
-    for (int32_t k = 0; k <= c; ++k) {
-      lower[c * (c + 1) / 2 + k] =
-          product_on_common_path(m, path, length, path, length, scaled, column[k]);
-    }
-    for (const LoopConst& loop : m.loops) {
-      for (int32_t i = loop.row0; i < loop.row0 + loop.rows; ++i) {
-        on_rows[c][i] = product_on_common_path(m, path, length, &m.loop_paths[loop.path0],
-                                               loop.paths, scaled, &d.column[i * m.u_size]);
-      }
-    }
-  }
-  if (rows == 0) return;
-  for (int32_t c = 0; c < 6; ++c) {
-    std::copy(on_rows[c], on_rows[c] + rows, d.multiplier_scratch.begin());
-    solve_rows(m, d, d.multiplier_scratch.data());
-    for (int32_t k = 0; k <= c; ++k) {
-      for (int32_t i = 0; i < rows; ++i) {
-        lower[c * (c + 1) / 2 + k] -= on_rows[k][i] * d.multiplier_scratch[i];
-      }
-    }
+  Pack<T>* y = d.node_column.data();
+  clear_path(m, d, path, y);
+  add_wrenches(m, d, node, units, y, Untold());
+  clean_path(m, d, path, y);
+  Pack<T> rows[6];
+  inverse_inertia(m, d, path, y, 6, rows);
+  for (int32_t i = 0; i < 6; ++i) {
+    for (int32_t j = 0; j <= i; ++j) lower[i * (i + 1) / 2 + j] = rows[i].a[j];
   }
 }
 
