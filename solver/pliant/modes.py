@@ -134,6 +134,22 @@ def highest_frequency(system: System | Model | str) -> float:
     return float(_TURN * max(frequencies.max(initial=0.0), 0.0))
 
 
+def damping_rates(system: System | Model | str) -> dict[str, float]:
+    """How fast friction alone stops the speed of each joint at the start, in 1/s, all else free:
+    viscous friction and, as steep as it is at rest, Coulomb friction over the inertia felt."""
+    model = as_model(system)
+    inverse = np.linalg.pinv(np.asarray(Kernel(model.blob).mass_matrix()), hermitian=True)
+    rates = {}
+    for slots in model.joints:
+        joint = model.mechanism.bodies[slots.body].joint
+        if joint.prescribed or slots.u.start == slots.u.stop:
+            continue
+        steepest = joint.viscous + joint.coulomb / joint.transition_speed
+        felt = np.diag(inverse)[slots.u] * steepest
+        rates[slots.name] = float(felt.max(initial=0.0))
+    return rates
+
+
 def suggested_step(omega: float) -> float:
     """The longest step that follows a frequency in rad/s, rounded down to 1, 2 or 5 times a
     power of ten, which divides most durations.

@@ -14,7 +14,7 @@ from pliant.channels import axis_text
 from pliant.closing import loop_jacobian
 from pliant.mechanism import TreeBody, TreeJoint, TreeLoop
 from pliant.model import Model
-from pliant.modes import ACCURATE, highest_frequency, suggested_step
+from pliant.modes import ACCURATE, damping_rates, highest_frequency, suggested_step
 from pliant.reduced import Array
 from pliant.simulation import Simulation
 from pliant.system import System
@@ -22,6 +22,8 @@ from pliant.system import System
 _LIGHT = 1e-5  # of the heaviest body: a mass worth a question
 _LINED_UP = 0.1  # smallest singular value of three rotation axes: about 6 degrees from gimbal lock
 _STABLE = {"leapfrog": 2.0, "euler_cromer": 2.0, "rk4": 2.78}  # bounds on step times omega
+# bounds on step times the rate at which friction stops a speed; leapfrog extrapolates speeds
+_STABLE_DAMPING = {"leapfrog": 1.0, "euler_cromer": 2.0, "rk4": 2.78}
 
 
 class ModelReport:
@@ -124,7 +126,7 @@ class ModelReport:
         return table
 
     def warnings(self) -> list[str]:
-        return [*self._fast(), *self._light(), *self._lined_up()]
+        return [*self._fast(), *self._rubbing(), *self._light(), *self._lined_up()]
 
     def _fast(self) -> Iterator[str]:
         omega, step, limit = self._omega, self.sim.step_size, self._stable
@@ -140,6 +142,16 @@ class ModelReport:
                 f"{what}: stable at a step of {step:g} s, but the phase of the fastest modes will "
                 f"drift; {suggested_step(omega):g} s follows them"
             )
+
+    def _rubbing(self) -> Iterator[str]:
+        step, limit = self.sim.step_size, _STABLE_DAMPING[self.sim.integrator]
+        for name, rate in damping_rates(self.model).items():
+            if step * rate >= limit:
+                yield (
+                    f"joints.{name}.friction: it stops the joint within {1.0 / rate:.2g} s, too "
+                    f"fast for a step of {step:g} s: the limit is {limit / rate:.2g} s; take a "
+                    "shorter step, less friction, or a larger transition_speed"
+                )
 
     def _light(self) -> Iterator[str]:
         masses = {body.name: body.reduced.mass for body in self.model.mechanism.bodies}

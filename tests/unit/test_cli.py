@@ -126,6 +126,26 @@ def test_check_warns_of_a_step_too_long_for_the_modes(arm):
     assert "a step of 0.1 s is unstable" in out
 
 
+def test_check_warns_of_friction_too_fast_for_the_step(tmp_path):
+    """A wheel of 2 kg m2 that 3000 N m s/rad stop: leapfrog bears a step of 2/3000 s."""
+    path = tmp_path / "wheel.yaml"
+    path.write_text(
+        "pliant: 1\nname: wheel\n"
+        "bodies: {disc: {mass: 1, inertia: [1, 1, 2]}}\n"
+        "joints: {hub: {type: revolute, axis: z, child: disc, speed: 1.0, "
+        "friction: {viscous: 3000}}}\n"
+    )
+    _, out, _ = call("check", path, "--step", "1e-3")
+    assert "joints.hub.friction" in out
+    assert "the limit is 0.00067 s" in out
+    _, out, _ = call("check", path, "--step", "5e-4")
+    assert "no warnings" in out
+    steady = pl.simulate(path, 0.4, 5e-4, record="joint")
+    assert abs(steady["joint.hub.qd"][-1]) < 1e-6
+    with pytest.raises(pl.SolverError):
+        pl.simulate(path, 0.4, 1e-3, record="joint")
+
+
 def test_the_limit_that_check_names_is_the_one_that_runs_obey(arm):
     from pliant.modes import highest_frequency
 
