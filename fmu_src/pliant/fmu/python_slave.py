@@ -144,7 +144,8 @@ class PliantSlave(Fmi2Slave):  # type: ignore[misc]
 
     def _reference(self, name: str) -> int:
         if name not in self._references:
-            raise KeyError(f"{name}: there is no such variable; {suggest(name, self._references)}")
+            hint = suggest(name, self._references)
+            raise KeyError(f"{name}: not in this FMU; export it with include, or {hint}")
         return self._references[name]
 
     # ----------------------------------------------------------------------- called by pythonfmu

@@ -1,6 +1,7 @@
 """Motors with a limit, a lag and a holding brake, inside an FMU of the station arm.
 
-    pliant export station_arm.yaml -o arm.fmu --flavour python --slave actuator_law.py
+    pliant export station_arm.yaml -o arm.fmu --flavour python --slave actuator_law.py \\
+        --include 'joint.*.lock'
 
 The inputs ``joint.*.tau`` keep their names and become what is asked of the motors. A motor gives
 no more than its limit and follows with a lag of some milliseconds, which a controller at the other
