@@ -28,7 +28,10 @@
 
 namespace pliant::PLIANT_ISA {
 
-constexpr double kDependent = 1e-12;
+// Square of the angle, 1e-4 rad, below which directions are one. It must exceed the gaps within a
+// step: of an overconstrained mechanism (Bricard's) that is a little open, the redundant direction
+// differs from the others by about the gap, and would be followed with enormous forces.
+constexpr double kDependent = 1e-8;
 
 // Sets the targets of a loop's prescribed directions at the time t; `rate` is how fast the time
 // goes along the direction of a Dual, zero for plain numbers.
