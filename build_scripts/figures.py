@@ -25,7 +25,8 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
 import pliant as pl  # noqa: E402
-from cases import bar, free_tree, platform_runs, rotating_beams  # noqa: E402
+from cases import bar, free_tree, platform_runs, rotating_beams, two_bar  # noqa: E402
+from cases.reference import reference  # noqa: E402
 
 FOLDER = ROOT / "build" / "figures"
 STYLE = {
@@ -295,6 +296,50 @@ def platform_acceleration() -> Figure:
     limit = 1.1e3 * np.abs(flexible.acceleration[seen]).max()
     switch.set_ylim(-limit, limit)
     switch.set_xlabel("time in s")
+    return result
+
+
+@figure
+def two_bar_arm() -> Figure:
+    """Tip of Mukherjee & Anderson's two-bar arm over geometrically exact curves."""
+    result, axes = panels(2, 2, size=(9.5, 6.6))
+    for column, (name, title) in enumerate(
+        (("two_bar_ancf", "E = 73 GPa"), ("two_bar_stiff_ancf", "Four times as stiff"))
+    ):
+        path, error = axes[0, column], axes[1, column]
+        exact = np.array(reference(name)["curve"])
+        path.plot(
+            exact[::2, 1],
+            exact[::2, 2],
+            "o",
+            color=EXACT,
+            markersize=3.0,
+            label="geometrically exact (ANCF)",
+        )
+        for stiffening, style, colour, label in (
+            (True, "-", BLUE, "pliant, second-order field"),
+            (False, "--", RED, "pliant, without it"),
+        ):
+            rows = two_bar.run_two_bar(name, stiffening=stiffening)
+            t, distance = two_bar.distance_from_reference(rows, name)
+            path.plot(rows[:, 1], rows[:, 2], style, color=colour, label=label, linewidth=1.2)
+            error.semilogy(t, distance, style, color=colour)
+        path.plot(*exact[0, 1:], "o", color="black", markersize=5.5, markerfacecolor="white")
+        path.annotate("start", exact[0, 1:], (-6, 8), textcoords="offset points", ha="center")
+        path.set_title(f"{title}: path of the tip")
+        path.set_xlabel("$x$ in m")
+        path.set_aspect("equal", adjustable="datalim")
+        error.axvline(0.5, color="0.6", linewidth=0.8, linestyle=":")
+        error.annotate(
+            "the roots stop", (0.5, 2e-7), (4, 0), textcoords="offset points", fontsize=8
+        )
+        error.set_ylim(1e-7, 3e-2)
+        error.set_title("Distance from the exact tip")
+        error.set_xlabel("time in s")
+    axes[0, 0].set_ylabel("$y$ in m")
+    axes[1, 0].set_ylabel("m")
+    labels = axes[0, 0].get_legend_handles_labels()
+    result.legend(*labels, loc="outside lower center", ncols=3)
     return result
 
 

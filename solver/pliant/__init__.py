@@ -19,6 +19,7 @@ __version__ = version("pliant")
 
 if TYPE_CHECKING:
     from pliant.body import Body, Node, Wheel
+    from pliant.equilibrium import equilibrium
     from pliant.errors import ModelError, PliantError, Problem, SolverError
     from pliant.flexible import Beam, Lump, Modal, ModalNode, ModalPoint, Modes, Station
     from pliant.fmu.export import export_fmu
@@ -65,6 +66,7 @@ __all__ = [
     "__version__",
     "assembled_modes",
     "body_modes",
+    "equilibrium",
     "export_fmu",
     "load",
     "save",
@@ -75,6 +77,7 @@ __all__ = [
 # result needs neither pydantic nor the kernel, and `pliant --help` is there at once.
 _HOMES = {
     "fmu.export": ("export_fmu",),
+    "equilibrium": ("equilibrium",),
     "errors": ("ModelError", "PliantError", "Problem", "SolverError"),
     "model_file": ("load", "save"),
     "modes": ("assembled_modes", "body_modes"),
