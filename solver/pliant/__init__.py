@@ -19,7 +19,6 @@ __version__ = version("pliant")
 
 if TYPE_CHECKING:
     from pliant.body import Body, Node, Wheel
-    from pliant.equilibrium import equilibrium
     from pliant.errors import ModelError, PliantError, Problem, SolverError
     from pliant.flexible import Beam, Lump, Modal, ModalNode, ModalPoint, Modes, Station
     from pliant.fmu.export import export_fmu
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from pliant.results import Result
     from pliant.run import simulate
     from pliant.simulation import Simulation
+    from pliant.statics import equilibrium
     from pliant.system import Attachment, Group, System
 
 __all__ = [
@@ -77,13 +77,13 @@ __all__ = [
 # result needs neither pydantic nor the kernel, and `pliant --help` is there at once.
 _HOMES = {
     "fmu.export": ("export_fmu",),
-    "equilibrium": ("equilibrium",),
     "errors": ("ModelError", "PliantError", "Problem", "SolverError"),
     "model_file": ("load", "save"),
     "modes": ("assembled_modes", "body_modes"),
     "results": ("Result",),
     "run": ("simulate",),
     "simulation": ("Simulation",),
+    "statics": ("equilibrium",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
