@@ -93,7 +93,7 @@ struct Data {
         internal(m.internal_count),
         coupling(m.coupling_size),
         node(m.nodes.size()),
-        jacobian(m.jacobian_columns),
+        jacobian(m.jacobian_columns + 3),
         q(m.q_size),
         u(m.u_size),
         udot(m.u_size),
@@ -143,7 +143,7 @@ struct Data {
   Buffer<InternalWork<T>> internal;
   Buffer<T> coupling;        // per body: mass matrix of its internal coordinates, lower triangle
   Buffer<NodeWork<T>> node;  // of flexible bodies
-  Buffer<Vec6<T>> jacobian;  // per flexible node: motion of the node by each mode
+  Buffer<Vec6<T>> jacobian;  // per flexible node: motion of the node by each mode; read by fours
 
   Buffer<T> q, u;  // where the accelerations are evaluated
   Buffer<T> udot;

@@ -47,6 +47,14 @@ class State {
   Buffer<double> block_;
 };
 
+// Whether the test holds for any index: in vector registers, since nothing ends it early.
+template <class Test>
+inline bool any_of(std::size_t first, std::size_t last, Test test) {
+  int64_t found = 0;
+  for (std::size_t i = first; i < last; ++i) found |= test(i) ? 1 : 0;
+  return found != 0;
+}
+
 class Dynamics {
  public:
   explicit Dynamics(const Model& model)
@@ -73,24 +81,27 @@ class Dynamics {
   double time() { return state.time_base() + state.steps() * options.step; }
 
   Status check_inputs() const {
-    for (std::size_t i = 0; i < input.size(); ++i) {
-      // One test for both: x - x is zero for finite numbers only.
-      if (!(input[i] - input[i] + (input_rate[i] - input_rate[i]) == 0.0)) {
-        return {Code::bad_input, static_cast<int32_t>(i), input[i], 0};
-      }
-    }
-    return {};
+    // x - x is zero for finite numbers only.
+    const auto bad = [&](std::size_t i) {
+      return !(input[i] - input[i] + (input_rate[i] - input_rate[i]) == 0.0);
+    };
+    if (!any_of(0, input.size(), bad)) return {};
+    std::size_t i = 0;
+    while (!bad(i)) ++i;
+    return {Code::bad_input, static_cast<int32_t>(i), input[i], 0};
   }
 
   // Nodes with a load, from outside or by a table, are few: the others are not visited.
   void find_loaded_nodes() {
     d.loaded_count = 0;
-    const auto count = static_cast<int32_t>(m.nodes.size());
-    for (int32_t k = 0; k < count; ++k) {
-      const int32_t at = m.node_input0 + 6 * k;
-      bool any = m.nodes[k].has_table;
-      for (int32_t i = at; i < at + 6; ++i) any = any || input[i] != 0.0 || input_rate[i] != 0.0;
-      if (any) d.loaded[d.loaded_count++] = k;
+    const auto loaded = [&](std::size_t i) { return (input[i] != 0.0) | (input_rate[i] != 0.0); };
+    const auto first = static_cast<std::size_t>(m.node_input0);
+    const bool any = any_of(first, first + 6 * m.nodes.size(), loaded);
+    for (std::size_t k = 0; k < m.nodes.size(); ++k) {
+      const std::size_t at = first + 6 * k;
+      if (m.nodes[k].has_table || (any && any_of(at, at + 6, loaded))) {
+        d.loaded[d.loaded_count++] = static_cast<int32_t>(k);
+      }
     }
   }
 

@@ -4,7 +4,7 @@
 // modes (e = eta) and, for geometric stiffening, the second-order pairs (e = c eta_i eta_j). The
 // constants are the integrals over the undeformed body
 //     S_f = int rho phi_f,   A_f = int rho X phi_f^T,   B_fg = int rho phi_f phi_g^T,
-// of which only the non-zero components are stored, as Slots of
+// of which only the non-zero rows are stored, as Slots of
 //     Q_f(e) = int rho phi_f r^T = A_f^T + sum_g B_fg e_g.                                  (1)
 // With e' the rates and w the angular velocity of the head:
 //     P = P0 + sym(sum_f e_f (Q_f + A_f^T)),  J = tr(P) I - P      inertia about the head   (2)
@@ -25,43 +25,53 @@
 // exact: their inertia turns with exp(psi eta).
 #pragma once
 
+#include <algorithm>
+#include <type_traits>
+
 #include "data.h"
 #include "rotation.h"
 
 namespace pliant::PLIANT_ISA {
 
-// Rotation of a node relative to the head and its Jacobian. psi: shapes of the modes, written
-// turned by the tangent into `effective`.
+// f(n), with n known to the compiler if it is four, the usual number of modes of a beam: their
+// loops then run in registers.
+template <class Function>
+PLIANT_INLINE auto with_count(int32_t n, Function f) {
+  if (n == 4) return f(std::integral_constant<int32_t, 4>());
+  return f(n);
+}
+
+// Rotation of a node relative to the head, from the shapes psi of the modes.
 template <class T>
 struct NodeTurn {
-  M3<T> R;     // node axes in the head frame, for a node whose axes are the head's
-  V3<T> rate;  // T psi eta'
-  V3<T> bias;  // T' psi eta'
+  M3<T> R;        // node axes in the head frame, for a node whose axes are the head's
+  M3<T> tangent;  // T: the Jacobian's columns are T psi_i
+  V3<T> rate;     // T psi eta'
+  V3<T> bias;     // T' psi eta'
 };
 
-template <class T>
-inline NodeTurn<T> node_turn(const Vector3* psi, int32_t modes, const T* eta, const T* etad,
-                             NodeRotation rotation, V3<T>* effective) {
+template <class T, class Count>
+PLIANT_INLINE NodeTurn<T> node_turn(Count n, const Vector3* psi, const T* eta, const T* etad,
+                                    NodeRotation rotation) {
   V3<T> theta = V3<T>::zero(), rate = V3<T>::zero();
-  for (int32_t i = 0; i < modes; ++i) {
+  for (int32_t i = 0; i < n; ++i) {
     const V3<T> shape = V3<T>::load(psi[i].x);
     theta += shape * eta[i];
     rate += shape * etad[i];
   }
-  const ExponentialMap<T> map = exponential_map(theta, rate);
+  ExponentialMap<T> map = exponential_map(theta, rate);
   if (rotation == NodeRotation::paper) {
     // Ghosh & Quiocho 1.1, Huynh 12: the tangent taken as I. No orientation has this rate.
-    for (int32_t i = 0; i < modes; ++i) effective[i] = V3<T>::load(psi[i].x);
-    return {map.R, rate, V3<T>::zero()};
+    map.tangent = M3<T>::identity();
+    map.bias = V3<T>::zero();
   }
-  for (int32_t i = 0; i < modes; ++i) effective[i] = map.tangent * V3<T>::load(psi[i].x);
-  return {map.R, map.tangent * rate, map.bias};
+  return {map.R, map.tangent, map.tangent * rate, map.bias};
 }
 
 // Node of a flexible body: pose, velocity, bias acceleration and Jacobian of the modes, from the
 // head's. (FORMULAS: v_k = v + w x r + phi_eff eta', w_k = w + T psi eta'.)
-template <class T>
-inline void node_kinematics(const Model& m, Data<T>& d, int32_t index) {
+template <class T, class Count>
+inline void node_kinematics(Count n, const Model& m, Data<T>& d, int32_t index) {
   const NodeConst& c = m.nodes[index];
   const BodyConst& b = m.bodies[c.body];
   const BodyWork<T>& body = d.body[c.body];
@@ -72,48 +82,58 @@ inline void node_kinematics(const Model& m, Data<T>& d, int32_t index) {
   const Vector3* phi = &m.node_phi[c.phi0];
   const Vector3* psi = &m.node_psi[c.psi0];
 
-  V3<T>* turned = d.psi.data();
-  const NodeTurn<T> turn = node_turn(psi, b.modes, eta, etad, d.node_rotation, turned);
+  const NodeTurn<T> turn = node_turn(n, psi, eta, etad, d.node_rotation);
+  const M3<T> tangent = body.R * turn.tangent;
 
   V3<T>* shape = d.field_column.data();
   V3<T> position = V3<T>::load(c.position.x);
   V3<T> rate = V3<T>::zero(), product = V3<T>::zero();
-  for (int32_t i = 0; i < b.modes; ++i) {
+  for (int32_t i = 0; i < n; ++i) {
     shape[i] = V3<T>::load(phi[i].x);
     position += shape[i] * eta[i];
   }
   for (int32_t p = 0; p < b.pairs; ++p) {
     const Pair& pair = m.pairs[b.pair0 + p];
-    const V3<T> second = V3<T>::load(phi[b.modes + p].x) * T(pair.weight);
+    const V3<T> second = V3<T>::load(phi[n + p].x) * T(pair.weight);
     shape[pair.i] += second * eta[pair.j];
     shape[pair.j] += second * eta[pair.i];
     position += second * (eta[pair.i] * eta[pair.j]);
     product += second * (T(2.0) * etad[pair.i] * etad[pair.j]);
   }
-  for (int32_t i = 0; i < b.modes; ++i) {
+  for (int32_t i = 0; i < n; ++i) {
     rate += shape[i] * etad[i];
-    jacobian[i] = {body.R * shape[i], body.R * turned[i]};
+    jacobian[i] = {body.R * shape[i], tangent * psi[i]};
   }
   const V3<T> w = body.V.ang;
   const V3<T> r = body.R * position;
   const V3<T> rate_W = body.R * rate;
   const V3<T> turn_W = body.R * turn.rate;
   node.r = r;
-  node.R = body.R * (turn.R * M3<T>::load(c.rotation.c));
+  node.R = body.R * (turn.R * c.rotation);
   node.V = {body.V.lin + cross(w, r) + rate_W, w + turn_W};
   node.bias = {cross(w, cross(w, r) + rate_W * T(2.0)) + body.R * product,
                cross(w, turn_W) + body.R * turn.bias};
 }
 
-// Component 3 a + b of Q enters C = -ax(Q) in row `kAxialRow` with sign `kAxialSign`.
-constexpr int kAxialRow[9] = {0, 2, 1, 2, 0, 0, 1, 0, 0};
-constexpr double kAxialSign[9] = {0.0, -1.0, 1.0, 1.0, 0.0, -1.0, -1.0, 1.0, 0.0};
+template <class T>
+inline void node_kinematics(const Model& m, Data<T>& d, int32_t index) {
+  with_count(m.bodies[m.nodes[index].body].modes, [&](auto n) { node_kinematics(n, m, d, index); });
+}
+
+// y += A x for a symmetric matrix A, by its columns.
+template <class T, class Count>
+PLIANT_INLINE void add_product(Count n, const double* __restrict A, const T* x, T* __restrict y) {
+  for (int32_t j = 0; j < n; ++j) {
+    const T xj = x[j];
+    for (int32_t i = 0; i < n; ++i) y[i] += T(A[j * n + i]) * xj;
+  }
+}
 
 // Inertia M, first moment, forces G, mode columns, modal mass matrix and modal forces of a body
 // with modes, from its head's pose and velocity: writes the body's part of Data.
-template <class T>
-inline void flexible_terms(const Model& m, const BodyConst& b, Data<T>& d, BodyWork<T>& body) {
-  const int32_t n = b.modes;
+template <class T, class Count>
+inline void flexible_terms(Count n, const Model& m, const BodyConst& b, Data<T>& d,
+                           BodyWork<T>& body) {
   const T* eta = &d.q[b.q0 + b.joint_qs];
   const T* etad = &d.u[b.u0 + b.dofs];
   InternalWork<T>* internal = &d.internal[b.internal0];
@@ -123,94 +143,79 @@ inline void flexible_terms(const Model& m, const BodyConst& b, Data<T>& d, BodyW
   const double* stiffness = mass_matrix + n * n;
   const double* damping = stiffness + n * n;
 
-  T* e = d.field_q.data();
-  T* ed = d.field_u.data();
+  const T* e = eta;
+  const T* ed = etad;
   T* ea = d.field_a.data();
   T* bias = d.field_bias.data();
   V3<T>* moment_column = d.field_column.data();  // C_f
-  for (int32_t i = 0; i < n; ++i) {
-    e[i] = eta[i];
-    ed[i] = etad[i];
-  }
-  for (int32_t p = 0; p < b.pairs; ++p) {
-    const Pair& pair = m.pairs[b.pair0 + p];
-    const T weight = T(pair.weight);
-    e[n + p] = weight * eta[pair.i] * eta[pair.j];
-    ed[n + p] = weight * (eta[pair.i] * etad[pair.j] + etad[pair.i] * eta[pair.j]);
-    ea[n + p] = T(2.0) * weight * etad[pair.i] * etad[pair.j];
+  if (b.pairs > 0) {
+    T* field_q = d.field_q.data();
+    T* field_u = d.field_u.data();
+    std::copy(eta, eta + n, field_q);
+    std::copy(etad, etad + n, field_u);
+    for (int32_t p = 0; p < b.pairs; ++p) {
+      const Pair& pair = m.pairs[b.pair0 + p];
+      const T weight = T(pair.weight);
+      field_q[n + p] = weight * eta[pair.i] * eta[pair.j];
+      field_u[n + p] = weight * (eta[pair.i] * etad[pair.j] + etad[pair.i] * eta[pair.j]);
+      ea[n + p] = T(2.0) * weight * etad[pair.i] * etad[pair.j];
+    }
+    e = field_q;
+    ed = field_u;
   }
 
   const V3<T> w = transposed_times(body.R, body.V.ang);  // head frame, as all until the end
-  const T wx = w[0], wy = w[1], wz = w[2];
-  const T ww = wx * wx + wy * wy + wz * wz;
-  const T centrifugal[9] = {wx * wx - ww, wx * wy, wx * wz, wx * wy,     wy * wy - ww,
-                            wy * wz,      wx * wz, wy * wz, wz * wz - ww};
-  const T two = T(2.0), none = T(0.0);
-  const T gyroscopic[9] = {none,      -two * wz, two * wy, two * wz, none,
-                           -two * wx, -two * wy, two * wx, none};
+  const T two = T(2.0);
+  const M3<T> axes = M3<T>::identity();
+  const M3<T> centrifugal = outer(w, w) - axes * dot(w, w);
+  const M3<T> gyroscopic = cross_matrix(w * -two);  // by rows, as Q
 
   V3<T> moment = V3<T>::load(b.first_moment.x);
   V3<T> moment_rate = V3<T>::zero(), moment_product = V3<T>::zero();
-  for (int32_t f = 0; f < b.fields; ++f) {
+  const auto add_field = [&](int32_t f) {
     const V3<T> S = V3<T>::load(field[f].x);
     moment += S * e[f];
     moment_rate += S * ed[f];
     bias[f] = T(0.0);
     moment_column[f] = V3<T>::zero();
+  };
+  for (int32_t i = 0; i < n; ++i) add_field(i);
+  for (int32_t p = n; p < b.fields; ++p) {
+    add_field(p);
+    moment_product += V3<T>::load(field[p].x) * ea[p];
   }
-  for (int32_t p = n; p < b.fields; ++p) moment_product += V3<T>::load(field[p].x) * ea[p];
 
-  // (1)-(6) over the non-zero components of Q.
-  T change[9] = {none, none, none, none, none, none, none, none, none};  // of P, unsymmetrised
-  T Qv[9] = {none, none, none, none, none, none, none, none, none};
-  T column[3];
-  const Slot* slot = &m.slots[b.slot0];
-  const Slot* const slot_end = slot + b.slots;
-  while (slot != slot_end) {
-    const int32_t f = slot->field;
-    T field_bias = T(0.0);
-    column[0] = column[1] = column[2] = T(0.0);
-    for (; slot != slot_end && slot->field == f; ++slot) {
-      const SlotEntry* entry = &m.entries[slot->entry0];
-      T Q = T(slot->constant), Z = T(0.0);
-      for (int32_t k = 0; k < slot->entries; ++k) {
-        Q += T(entry[k].value) * e[entry[k].field];
-        Z += T(entry[k].value) * ed[entry[k].field];
-      }
-      const int32_t ab = slot->component;
-      change[ab] += e[f] * (Q + T(slot->constant));
-      Qv[ab] += ed[f] * Q;
-      field_bias += centrifugal[ab] * Q + gyroscopic[ab] * Z;
-      column[kAxialRow[ab]] += T(kAxialSign[ab]) * Q;
+  // (1)-(6) over the non-zero rows of Q.
+  M3<T> change = M3<T>::zero(), Qv = M3<T>::zero();  // by rows; change of P, unsymmetrised
+  for (int32_t s = b.slot0; s < b.slot0 + b.slots; ++s) {
+    const Slot& slot = m.slots[s];
+    const Vector3* B = &m.slot_values[slot.value0];
+    const int32_t* g = &m.slot_fields[slot.value0];
+    const V3<T> constant = V3<T>::load(slot.constant.x);
+    V3<T> Q = constant, Z = V3<T>::zero();
+    for (int32_t k = 0; k < slot.values; ++k) {
+      Q += V3<T>::load(B[k].x) * e[g[k]];
+      Z += V3<T>::load(B[k].x) * ed[g[k]];
     }
-    bias[f] = field_bias;
-    moment_column[f] = V3<T>::of(column[0], column[1], column[2]);
+    const int32_t f = slot.field, row = slot.row;
+    change.c[row] += (Q + constant) * e[f];
+    Qv.c[row] += Q * ed[f];
+    bias[f] += dot(Vec6<T>{centrifugal.c[row], gyroscopic.c[row]}, Vec6<T>{Q, Z});
+    moment_column[f] += cross(Q, axes.c[row]);
   }
-  M3<T> J = M3<T>::load(b.inertia.c);
-  {
-    const T xx = change[0], yy = change[4], zz = change[8];
-    const T half = T(-0.5);
-    const T xy = half * (change[1] + change[3]), xz = half * (change[2] + change[6]),
-            yz = half * (change[5] + change[7]);
-    J +=
-        M3<T>{{V3<T>::of(yy + zz, xy, xz), V3<T>::of(xy, xx + zz, yz), V3<T>::of(xz, yz, xx + yy)}};
-  }
-  const T trace = Qv[0] + Qv[4] + Qv[8];
-  const V3<T> Qv_w =
-      V3<T>::of(Qv[0] * wx + Qv[1] * wy + Qv[2] * wz, Qv[3] * wx + Qv[4] * wy + Qv[5] * wz,
-                Qv[6] * wx + Qv[7] * wy + Qv[8] * wz);
+  M3<T> J = M3<T>::load(b.inertia.c) + axes * trace(change) - (change + transpose(change)) * T(0.5);
 
   V3<T> spin = V3<T>::zero();  // Jpsi eta'
   for (int32_t i = 0; i < n; ++i) {
     spin += V3<T>::load(m.psi_inertia[b.psi0 + i].x) * etad[i];
   }
   V3<T> bias_lin = cross(w, cross(w, moment) + moment_rate * two) + moment_product;
-  V3<T> bias_ang = cross(w, J * w + spin) + (w * trace - Qv_w) * two;
+  V3<T> bias_ang = cross(w, J * w + spin) + (w * trace(Qv) - transposed_times(Qv, w)) * two;
 
   for (int32_t i = 0; i < n; ++i) {
     internal[i].column = {V3<T>::load(field[i].x),
                           moment_column[i] + V3<T>::load(m.psi_inertia[b.psi0 + i].x)};
-    for (int32_t j = 0; j <= i; ++j) coupling[i * b.stride + j] = T(mass_matrix[i * n + j]);
+    std::copy(mass_matrix + i * n, mass_matrix + (i + 1) * n, coupling + i * b.stride);
   }
 
   if (b.pairs > 0) {
@@ -255,25 +260,24 @@ inline void flexible_terms(const Model& m, const BodyConst& b, Data<T>& d, BodyW
     }
   }
 
-  for (int32_t i = 0; i < n; ++i) {
-    T force = -bias[i];
-    if (b.diagonal) {
-      force -= T(stiffness[i * n + i]) * eta[i] + T(damping[i * n + i]) * etad[i];
-    } else {
-      for (int32_t j = 0; j < n; ++j) {
-        force -= T(stiffness[i * n + j]) * eta[j] + T(damping[i * n + j]) * etad[j];
-      }
+  if (b.diagonal) {
+    for (int32_t i = 0; i < n; ++i) {
+      bias[i] += T(stiffness[i * n + i]) * eta[i] + T(damping[i * n + i]) * etad[i];
     }
-    internal[i].rhs = force;
+  } else {
+    add_product(n, stiffness, eta, bias);
+    add_product(n, damping, etad, bias);
   }
+  for (int32_t i = 0; i < n; ++i) internal[i].rhs = -bias[i];
 
   // Points whose inertia turns with the deformation.
   for (int32_t k = 0; k < b.points; ++k) {
     const PointConst& point = m.points[b.point0 + k];
+    const Vector3* shape = &m.point_psi[point.psi0];
     V3<T>* psi = d.psi.data();
-    const NodeTurn<T> turn =
-        node_turn(&m.point_psi[point.psi0], n, eta, etad, d.node_rotation, psi);
-    const M3<T> Jk = rotated(turn.R, M3<T>::load(point.inertia.c));
+    const NodeTurn<T> turn = node_turn(n, shape, eta, etad, d.node_rotation);
+    for (int32_t i = 0; i < n; ++i) psi[i] = turn.tangent * shape[i];
+    const M3<T> Jk = rotated(turn.R, point.inertia);
     const V3<T> wk = w + turn.rate;
     const V3<T> torque = Jk * (cross(w, turn.rate) + turn.bias) + cross(wk, Jk * wk);
     J += Jk;
@@ -295,6 +299,11 @@ inline void flexible_terms(const Model& m, const BodyConst& b, Data<T>& d, BodyW
   for (int32_t i = 0; i < n; ++i) {
     internal[i].column = {body.R * internal[i].column.lin, body.R * internal[i].column.ang};
   }
+}
+
+template <class T>
+inline void flexible_terms(const Model& m, const BodyConst& b, Data<T>& d, BodyWork<T>& body) {
+  with_count(b.modes, [&](auto n) { flexible_terms(n, m, b, d, body); });
 }
 
 }  // namespace pliant::PLIANT_ISA

@@ -71,13 +71,13 @@ inline void wheel_terms(const Model& m, const BodyConst& b, Data<T>& d, BodyWork
     const WheelConst& c = m.wheels[b.wheel0 + k];
     const int32_t row = b.modes + k;
     const T inertia = T(c.inertia);
-    V3<T> axis = body.R * V3<T>::load(c.axis.x);
+    V3<T> axis = body.R * c.axis;
     V3<T> w = body.V.ang;
     T drag = T(0.0);
     const Vec6<T>* jacobian = nullptr;
     if (b.modes > 0) {
       const NodeWork<T>& node = d.node[c.node];
-      axis = node.R * V3<T>::load(c.axis.x);
+      axis = node.R * c.axis;
       w = node.V.ang;
       drag = inertia * dot(axis, node.bias.ang);
       jacobian = &d.jacobian[m.nodes[c.node].work0];
@@ -129,11 +129,11 @@ inline void outward(const Model& m, Data<T>& d) {
     }
 
     // Translations, before the rotations; arm = y of the derivation.
-    V3<T> arm = R * V3<T>::load(b.p_PJ.x);
+    V3<T> arm = R * b.p_PJ;
     V3<T> slide = V3<T>::zero();
     V3<T> held_lin = V3<T>::zero();
     for (int32_t k = 0; k < b.translations; ++k) {
-      dof[k].axis = R * V3<T>::load(c[k].axis_parent.x);
+      dof[k].axis = R * c[k].axis_parent;
       arm += dof[k].axis * q[k];
       slide += dof[k].axis * u[k];
       if (d.held[b.dof0 + k]) {
@@ -161,12 +161,12 @@ inline void outward(const Model& m, Data<T>& d) {
       spin_bias += cross(w, relative);
       spin += relative;
     } else if (b.rotations == 0) {
-      R = R * M3<T>::load(b.R_PJ.c);
+      R = R * b.R_PJ;
     } else {
       for (int32_t k = b.translations; k < b.dofs; ++k) {
         T sine, cosine;
         sine_cosine(q[k], sine, cosine);
-        const V3<T> axis = R * V3<T>::load(k == b.translations ? c[k].axis_parent.x : c[k].axis.x);
+        const V3<T> axis = R * (k == b.translations ? c[k].axis_parent : c[k].axis);
         R = R * (M3<T>::load(c[k].K0.c) + M3<T>::load(c[k].K1.c) * cosine +
                  M3<T>::load(c[k].K2.c) * sine);
         dof[k].axis = axis;
@@ -182,11 +182,11 @@ inline void outward(const Model& m, Data<T>& d) {
     joint_efforts(m, b, d);
 
     if (b.modes == 0) {
-      const V3<T> moment = R * V3<T>::load(b.first_moment.x);
+      const V3<T> moment = R * b.first_moment;
       body.moment = moment;
       body.M.A = M3<T>::identity() * T(b.mass);
       body.M.B = cross_matrix(-moment);
-      body.M.C = rotated(R, M3<T>::load(b.inertia.c));
+      body.M.C = rotated(R, b.inertia);
       body.G = {-cross(spin, cross(spin, moment)), -cross(spin, body.M.C * spin)};
     } else {
       flexible_terms(m, b, d, body);
@@ -206,7 +206,7 @@ inline void add_load(const Model& m, Data<T>& d, int32_t node, const Vec6<T>& wr
   const BodyConst& b = m.bodies[c.body];
   BodyWork<T>& body = d.body[c.body];
   if (b.modes == 0) {
-    body.G += force_from(wrench, body.R * V3<T>::load(c.position.x));
+    body.G += force_from(wrench, body.R * c.position);
     return;
   }
   body.G += force_from(wrench, d.node[node].r);
@@ -242,12 +242,14 @@ PLIANT_INLINE void attach(const Model& m, Data<T>& d, const BodyConst& b, const 
   const Vec6<T>* s = &d.jacobian[m.nodes[b.parent_node].work0];
   InternalWork<T>* internal = &d.internal[pc.internal0];
   T* coupling = &d.coupling[pc.coupling0];
-  for (int32_t i = 0; i < pc.modes; ++i) {
-    const Vec6<T> z = M * s[i];
-    internal[i].column += force_from(z, node.r);
-    internal[i].rhs += dot(s[i], G);
-    for (int32_t j = 0; j <= i; ++j) coupling[i * pc.stride + j] += dot(s[j], z);
-  }
+  with_count(pc.modes, [&](auto n) {
+    for (int32_t i = 0; i < n; ++i) {
+      const Vec6<T> z = M * s[i];
+      internal[i].column += force_from(z, node.r);
+      internal[i].rhs += dot(s[i], G);
+      for (int32_t j = 0; j <= i; j += 4) add_four_dots(coupling + i * pc.stride + j, s + j, z);
+    }
+  });
   parent.M += inertia_from(M, node.r);
   parent.G += force_from(G, node.r);
 }

@@ -365,7 +365,7 @@ std::shared_ptr<const Model> Model::parse(DataFile& file, std::string& error) {
     b.wheel0 = static_cast<int32_t>(wheel);
     b.internals = b.modes + b.wheels;
     b.internal0 = internal;
-    b.stride = (b.internals + 3) / 4 * 4;
+    b.stride = padded(b.internals);
     b.coupling0 = coupling;
     internal += b.internals;
     coupling += b.internals * b.stride;
@@ -414,25 +414,38 @@ std::shared_ptr<const Model> Model::parse(DataFile& file, std::string& error) {
         }
       }
     }
-    b.slot0 = static_cast<int32_t>(slot);
-    b.slots = slot_counts[i];
-    for (int32_t s = 0; s < b.slots; ++s, ++slot) {
-      const int32_t begin = static_cast<int32_t>(entry);
-      if (!within(slot_field[slot], 0, b.fields) || !within(slot_component[slot], 0, 9) ||
+    b.slot0 = static_cast<int32_t>(m.slots.size());
+    std::vector<int32_t> place(count(b.fields), -1);  // of a field's value, if in the last slot
+    for (int32_t s = 0; s < slot_counts[i]; ++s, ++slot) {
+      const int32_t f = slot_field[slot], component = slot_component[slot];
+      if (!within(f, 0, b.fields) || !within(component, 0, 9) ||
           !within(slot_entries[slot], 0, static_cast<int64_t>(entry_count - entry) + 1)) {
         file.fail(here + ": bad modal integrals");
         return rejected();
       }
+      // The file has single components, those of a row one after another.
+      const int32_t row = component / 3, column = component % 3;
+      if (s == 0 || m.slots.back().field != f || m.slots.back().row != row) {
+        m.slots.push_back({{}, f, row, static_cast<int32_t>(m.slot_values.size()), 0});
+      }
+      Slot& last = m.slots.back();
+      last.constant.x[column] = slot_constant[slot];
       for (int32_t e = 0; e < slot_entries[slot]; ++e, ++entry) {
-        if (!within(entry_field[entry], 0, b.fields)) {
+        const int32_t g = entry_field[entry];
+        if (!within(g, 0, b.fields)) {
           file.fail(here + ": bad modal integrals");
           return rejected();
         }
-        m.entries.push_back({entry_value[entry], entry_field[entry]});
+        int32_t& at = place[count(g)];
+        if (at < last.value0) {
+          at = last.value0 + last.values++;
+          m.slot_values.push_back({});
+          m.slot_fields.push_back(g);
+        }
+        m.slot_values[at].x[column] = entry_value[entry];
       }
-      m.slots.push_back(
-          {slot_constant[slot], slot_field[slot], slot_component[slot], begin, slot_entries[slot]});
     }
+    b.slots = static_cast<int32_t>(m.slots.size()) - b.slot0;
     b.pair0 = static_cast<int32_t>(pair);
     for (int32_t p = 0; p < b.pairs; ++p, ++pair) {
       const int32_t first = pair_modes[2 * pair], second = pair_modes[2 * pair + 1];

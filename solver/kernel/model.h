@@ -58,6 +58,9 @@ struct alignas(32) Matrix3 {
   double c[12] = {};  // columns, padded to four
 };
 
+// Length of the rows of a matrix of n columns that is read and written by fours.
+constexpr int32_t padded(int32_t n) { return (n + 3) / 4 * 4; }
+
 constexpr int32_t kFreeDrive = -2, kLiveDrive = -1;  // >= 0: a motion table
 
 // One freedom of a joint.
@@ -98,16 +101,12 @@ struct BodyConst {
   bool diagonal;             // stiffness and damping matrices are diagonal
 };
 
-// One non-zero component of Q_i = int rho phi_i r^T = A_i^T + sum_j B_ij eta_j.
+// One non-zero row of Q_f = int rho phi_f r^T = A_f^T + sum_g B_fg e_g: that row of A_f^T, and of
+// those B_fg where it is not zero, in slot_values for the fields g in slot_fields.
 struct Slot {
-  double constant;
-  int32_t field;
-  int32_t component;  // 3 a + b
-  int32_t entry0, entries;
-};
-struct SlotEntry {
-  double value;
-  int32_t field;
+  Vector3 constant;
+  int32_t field, row;
+  int32_t value0, values;
 };
 struct Pair {
   int32_t i, j;
@@ -206,7 +205,8 @@ class Model {
   Array<double> matrices;      // per flexible body: Mee (n x n), K (n x n), D (n x n)
   Array<double> hats;          // per stiffened body: int rho phi_i . phi_j over all fields
   Array<Slot> slots;
-  Array<SlotEntry> entries;
+  Array<Vector3> slot_values;
+  Array<int32_t> slot_fields;
   Array<Pair> pairs;
   Array<PointConst> points;
   Array<Vector3> point_psi;

@@ -35,6 +35,34 @@ PLIANT_INLINE void subtract_row(Dual* row, const Dual* pivot, Dual factor, int32
   for (int32_t k = 0; k < count; ++k) row[k] -= pivot[k] * factor;
 }
 
+// (2) for the n internal coordinates of a body, last to first; returns the first one whose pivot
+// is not positive, or -1.
+template <class T, class Count>
+inline int32_t eliminate(Count n, InternalWork<T>* internal, T* coupling, Sym6<T>& M, Vec6<T>& G) {
+  const int32_t stride = padded(n);
+  int32_t singular = -1;
+#pragma GCC unroll 4  // in registers, if n is known
+  for (int32_t j = n - 1; j >= 0; --j) {
+    const T* row = coupling + j * stride;
+    const T pivot = row[j];
+    if (!(value(pivot) > 0.0) && singular < 0) singular = j;
+    const T inverse = T(1.0) / pivot;
+    internal[j].inverse = inverse;
+    const Vec6<T> c = internal[j].column;
+    const Vec6<T> scaled = c * inverse;
+    const T h = internal[j].rhs;
+    subtract_rank1(M, c, inverse);
+    G -= scaled * h;
+    for (int32_t k = 0; k < j; ++k) {
+      const T factor = row[k] * inverse;
+      internal[k].column -= c * factor;
+      internal[k].rhs -= h * factor;
+      subtract_row(coupling + k * stride, row, factor, k + 1);
+    }
+  }
+  return singular;
+}
+
 template <class T>
 inline Status inward(const Model& m, Data<T>& d) {
   Status status;
@@ -45,25 +73,11 @@ inline Status inward(const Model& m, Data<T>& d) {
     T* coupling = &d.coupling[b.coupling0];
     Sym6<T> M = body.M;
     Vec6<T> G = body.G;
-    for (int32_t j = b.internals - 1; j >= 0; --j) {  // (2)
-      const T* row = coupling + j * b.stride;
-      const T pivot = row[j];
-      if (!(value(pivot) > 0.0) && status.code == Code::ok) {
-        status = {Code::singular_internal, b.u0 + b.dofs + j, value(pivot), 0};
-      }
-      const T inverse = T(1.0) / pivot;
-      internal[j].inverse = inverse;
-      const Vec6<T> c = internal[j].column;
-      const Vec6<T> scaled = c * inverse;
-      const T h = internal[j].rhs;
-      subtract_rank1(M, c, inverse);
-      G -= scaled * h;
-      for (int32_t k = 0; k < j; ++k) {
-        const T factor = row[k] * inverse;
-        internal[k].column -= c * factor;
-        internal[k].rhs -= h * factor;
-        subtract_row(coupling + k * b.stride, row, factor, k + 1);
-      }
+    const int32_t singular =
+        with_count(b.internals, [&](auto n) { return eliminate(n, internal, coupling, M, G); });
+    if (singular >= 0 && status.code == Code::ok) {
+      const double pivot = value(coupling[singular * b.stride + singular]);
+      status = {Code::singular_internal, b.u0 + b.dofs + singular, pivot, 0};
     }
 
     G -= M * body.bias;  // (3)
@@ -124,11 +138,14 @@ inline void outward_accelerations(const Model& m, Data<T>& d) {
     body.A = X + body.bias;
     const InternalWork<T>* internal = &d.internal[b.internal0];
     const T* coupling = &d.coupling[b.coupling0];
-    for (int32_t j = 0; j < b.internals; ++j) {  // (2)
-      T rest = internal[j].rhs - dot(internal[j].column, body.A);
-      for (int32_t k = 0; k < j; ++k) rest -= coupling[j * b.stride + k] * udot[b.dofs + k];
-      udot[b.dofs + j] = rest * internal[j].inverse;
-    }
+    with_count(b.internals, [&](auto n) {  // (2)
+      T* etadd = udot + b.dofs;
+      for (int32_t j = 0; j < n; ++j) {
+        T rest = internal[j].rhs - dot(internal[j].column, body.A);
+        for (int32_t k = 0; k < j; ++k) rest -= coupling[j * padded(n) + k] * etadd[k];
+        etadd[j] = rest * internal[j].inverse;
+      }
+    });
   }
 }
 

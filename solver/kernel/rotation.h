@@ -96,32 +96,24 @@ inline ExponentialMap<T> exponential_map(V3<T> theta, V3<T> rate) {
   const T square = dot(theta, theta);
   T a, b, c, db, dc;
   if (value(square) < 0.1) {
-    // Closed forms cancel for small angles: Taylor series, whose eighth term is below 1e-18.
-    const auto series = [&](const double* k) {
-      T sum = T(k[7]);
-      for (int i = 6; i >= 0; --i) sum = sum * square + T(k[i]);
-      return sum;
-    };
-    static constexpr double ka[8] = {
-        1.0,          -1.0 / 6,        1.0 / 120,        -1.0 / 5040,
-        1.0 / 362880, -1.0 / 39916800, 1.0 / 6227020800, -1.0 / 1307674368000};
-    static constexpr double kb[8] = {
-        1.0 / 2,       -1.0 / 24,        1.0 / 720,         -1.0 / 40320,
-        1.0 / 3628800, -1.0 / 479001600, 1.0 / 87178291200, -1.0 / 20922789888000};
-    static constexpr double kc[8] = {
-        1.0 / 6,        -1.0 / 120,        1.0 / 5040,          -1.0 / 362880,
-        1.0 / 39916800, -1.0 / 6227020800, 1.0 / 1307674368000, -1.0 / 355687428096000};
-    static constexpr double kdb[8] = {
-        -1.0 / 24,        2.0 / 720,         -3.0 / 40320,          4.0 / 3628800,
-        -5.0 / 479001600, 6.0 / 87178291200, -7.0 / 20922789888000, 8.0 / 6402373705728000};
-    static constexpr double kdc[8] = {
-        -1.0 / 120,        2.0 / 5040,          -3.0 / 362880,          4.0 / 39916800,
-        -5.0 / 6227020800, 6.0 / 1307674368000, -7.0 / 355687428096000, 8.0 / 121645100408832000};
-    a = series(ka);
-    b = series(kb);
-    c = series(kc);
-    db = series(kdb);
-    dc = series(kdc);
+    // Closed forms cancel for small angles: Taylor series of (c, db, dc), whose eighth terms are
+    // below 1e-18.
+    static constexpr Vector3 series[8] = {
+        {{1.0 / 6, -1.0 / 24, -1.0 / 120}},
+        {{-1.0 / 120, 2.0 / 720, 2.0 / 5040}},
+        {{1.0 / 5040, -3.0 / 40320, -3.0 / 362880}},
+        {{-1.0 / 362880, 4.0 / 3628800, 4.0 / 39916800}},
+        {{1.0 / 39916800, -5.0 / 479001600, -5.0 / 6227020800}},
+        {{-1.0 / 6227020800, 6.0 / 87178291200, 6.0 / 1307674368000}},
+        {{1.0 / 1307674368000, -7.0 / 20922789888000, -7.0 / 355687428096000}},
+        {{-1.0 / 355687428096000, 8.0 / 6402373705728000, 8.0 / 121645100408832000}}};
+    V3<T> sum = V3<T>::load(series[7].x);
+    for (int i = 6; i >= 0; --i) sum = sum * square + V3<T>::load(series[i].x);
+    c = sum[0];
+    db = sum[1];
+    dc = sum[2];
+    a = T(1.0) - c * square;
+    b = T(0.5) * a - db * square;
   } else {
     const T t = square_root(square);
     T sine, cosine;
@@ -134,11 +126,11 @@ inline ExponentialMap<T> exponential_map(V3<T> theta, V3<T> rate) {
   }
   // theta~^2 = theta theta^T - t^2 I
   const M3<T> skew = cross_matrix(theta);
-  const M3<T> outer{{theta * theta[0], theta * theta[1], theta * theta[2]}};
+  const M3<T> square_matrix = outer(theta, theta);
   const M3<T> one = M3<T>::identity();
   ExponentialMap<T> e;
-  e.R = one * (T(1.0) - b * square) + skew * a + outer * b;
-  e.tangent = one * (T(1.0) - c * square) + skew * b + outer * c;
+  e.R = one * (T(1.0) - b * square) + skew * a + square_matrix * b;
+  e.tangent = one * (T(1.0) - c * square) + skew * b + square_matrix * c;
   const V3<T> turned = cross(theta, rate);
   const V3<T> twice = cross(theta, turned);
   const T s = T(2.0) * dot(theta, rate);

@@ -2,20 +2,17 @@
 //
 // A 3-vector fills lanes 0-2 of a 4-lane register; lane 3 is always zero, so that sums over the
 // lanes need no mask. A spatial vector is [linear; angular], a symmetric 6x6 matrix its three
-// 3x3 blocks. Everything is written with the compilers' portable vector extension: one source
-// gives AVX-512, AVX2, SSE2 and NEON code. A Dual vector is a pair of registers.
+// 3x3 blocks. One source gives AVX-512, AVX2, SSE2 and NEON code (lanes.h). A Dual vector is a pair
+// of registers.
 //
 // Notation: r~ is the matrix of the cross product, r~ a = r x a.
 #pragma once
 
+#include "lanes.h"
+#include "model.h"
 #include "scalar.h"
 
 namespace pliant::PLIANT_ISA {
-
-#define PLIANT_INLINE inline __attribute__((always_inline))
-
-using Lanes = double __attribute__((vector_size(32)));
-using LaneIndex = long long __attribute__((vector_size(32)));
 
 template <class T>
 struct V3;
@@ -24,16 +21,16 @@ template <>
 struct V3<double> {
   Lanes a;
 
-  PLIANT_INLINE static V3 zero() { return {Lanes{0.0, 0.0, 0.0, 0.0}}; }
+  PLIANT_INLINE static V3 zero() { return {all_lanes(0.0)}; }
   PLIANT_INLINE static V3 of(double x, double y, double z) { return {Lanes{x, y, z, 0.0}}; }
   PLIANT_INLINE static V3 load(const double* p) {
     return {*static_cast<const Lanes*>(__builtin_assume_aligned(p, 32))};
   }
   PLIANT_INLINE double operator[](int i) const { return a[i]; }
-  PLIANT_INLINE V3 yzx() const { return {__builtin_shuffle(a, LaneIndex{1, 2, 0, 3})}; }
+  PLIANT_INLINE V3 yzx() const { return {pick<1, 2, 0, 3>(a)}; }
   template <int i>
   PLIANT_INLINE Lanes all() const {
-    return __builtin_shuffle(a, LaneIndex{i, i, i, i});
+    return pick<i, i, i, i>(a);
   }
 };
 
@@ -51,13 +48,18 @@ PLIANT_INLINE double dot(V3<double> x, V3<double> y) { return lane_sum(x.a * y.a
 
 // (sum of x, sum of y, sum of z) over the lanes, as one 3-vector.
 PLIANT_INLINE V3<double> lane_sums(Lanes x, Lanes y, Lanes z) {
-  const Lanes xy = __builtin_shuffle(x, y, LaneIndex{0, 4, 2, 6}) +
-                   __builtin_shuffle(x, y, LaneIndex{1, 5, 3, 7});   // x01 y01 x23 y23
-  const Lanes zz = z + __builtin_shuffle(z, LaneIndex{1, 0, 3, 2});  // z01 z01 z23 z23
-  const Lanes low = __builtin_shuffle(xy, zz, LaneIndex{0, 1, 4, 3});
-  const Lanes high = __builtin_shuffle(xy, zz, LaneIndex{2, 3, 6, 3});
-  const Lanes zero = Lanes{0.0, 0.0, 0.0, 0.0};
-  return {__builtin_shuffle(low + high, zero, LaneIndex{0, 1, 2, 4})};
+  const Lanes xy = pick<0, 4, 2, 6>(x, y) + pick<1, 5, 3, 7>(x, y);  // x01 y01 x23 y23
+  const Lanes zz = z + pick<1, 0, 3, 2>(z);                          // z01 z01 z23 z23
+  const Lanes low = pick<0, 1, 4, 3>(xy, zz);
+  const Lanes high = pick<2, 3, 6, 3>(xy, zz);
+  return {pick<0, 1, 2, 4>(low + high, all_lanes(0.0))};
+}
+
+// The four sums over the lanes, side by side.
+PLIANT_INLINE Lanes lane_sums(Lanes x, Lanes y, Lanes z, Lanes w) {
+  const Lanes xy = pick<0, 4, 2, 6>(x, y) + pick<1, 5, 3, 7>(x, y);  // x01 y01 x23 y23
+  const Lanes zw = pick<0, 4, 2, 6>(z, w) + pick<1, 5, 3, 7>(z, w);
+  return pick<0, 1, 4, 5>(xy, zw) + pick<2, 3, 6, 7>(xy, zw);
 }
 
 template <>
@@ -85,6 +87,16 @@ PLIANT_INLINE V3<Dual> cross(V3<Dual> x, V3<Dual> y) {
 }
 PLIANT_INLINE Dual dot(V3<Dual> x, V3<Dual> y) {
   return {dot(x.v, y.v), dot(x.d, y.v) + dot(x.v, y.d)};
+}
+
+// x y[i], y staying in its register
+template <int i>
+PLIANT_INLINE V3<double> times_lane(V3<double> x, V3<double> y) {
+  return {x.a * y.all<i>()};
+}
+template <int i>
+PLIANT_INLINE V3<Dual> times_lane(V3<Dual> x, V3<Dual> y) {
+  return {times_lane<i>(x.v, y.v), times_lane<i>(x.d, y.v) + times_lane<i>(x.v, y.d)};
 }
 
 template <class T>
@@ -126,6 +138,15 @@ template <class T>
 PLIANT_INLINE M3<T>& operator+=(M3<T>& x, const M3<T>& y) {
   return x = x + y;
 }
+template <class T>
+PLIANT_INLINE M3<T>& operator-=(M3<T>& x, const M3<T>& y) {
+  return x = x - y;
+}
+// x y^T
+template <class T>
+PLIANT_INLINE M3<T> outer(V3<T> x, V3<T> y) {
+  return {{times_lane<0>(x, y), times_lane<1>(x, y), times_lane<2>(x, y)}};
+}
 PLIANT_INLINE V3<double> operator*(const M3<double>& m, V3<double> x) {
   return {m.c[0].a * x.all<0>() + m.c[1].a * x.all<1>() + m.c[2].a * x.all<2>()};
 }
@@ -138,6 +159,23 @@ template <class T>
 PLIANT_INLINE M3<T> operator*(const M3<T>& x, const M3<T>& y) {
   return {{x * y.c[0], x * y.c[1], x * y.c[2]}};
 }
+// With constants of the model: each component is loaded into all lanes, none is picked out of a
+// register.
+PLIANT_INLINE V3<double> times(const M3<double>& m, const double* x) {
+  return {m.c[0].a * x[0] + m.c[1].a * x[1] + m.c[2].a * x[2]};
+}
+PLIANT_INLINE V3<Dual> times(const M3<Dual>& m, const double* x) {
+  return {times(M3<double>{{m.c[0].v, m.c[1].v, m.c[2].v}}, x),
+          times(M3<double>{{m.c[0].d, m.c[1].d, m.c[2].d}}, x)};
+}
+template <class T>
+PLIANT_INLINE V3<T> operator*(const M3<T>& m, const Vector3& x) {
+  return times(m, x.x);
+}
+template <class T>
+PLIANT_INLINE M3<T> operator*(const M3<T>& m, const Matrix3& x) {
+  return {{times(m, x.c), times(m, x.c + 4), times(m, x.c + 8)}};
+}
 // m^T x
 PLIANT_INLINE V3<double> transposed_times(const M3<double>& m, V3<double> x) {
   return lane_sums(m.c[0].a * x.a, m.c[1].a * x.a, m.c[2].a * x.a);
@@ -146,27 +184,36 @@ PLIANT_INLINE V3<Dual> transposed_times(const M3<Dual>& m, V3<Dual> x) {
   return V3<Dual>::of(dot(m.c[0], x), dot(m.c[1], x), dot(m.c[2], x));
 }
 PLIANT_INLINE M3<double> transpose(const M3<double>& m) {
-  const Lanes xy0 = __builtin_shuffle(m.c[0].a, m.c[1].a, LaneIndex{0, 4, 2, 6});  // x0 y0 x2 y2
-  const Lanes xy1 = __builtin_shuffle(m.c[0].a, m.c[1].a, LaneIndex{1, 5, 3, 7});  // x1 y1 0 0
+  const Lanes xy0 = pick<0, 4, 2, 6>(m.c[0].a, m.c[1].a);  // x0 y0 x2 y2
+  const Lanes xy1 = pick<1, 5, 3, 7>(m.c[0].a, m.c[1].a);  // x1 y1 0 0
   const Lanes z = m.c[2].a;
-  return {{{__builtin_shuffle(xy0, z, LaneIndex{0, 1, 4, 7})},
-           {__builtin_shuffle(xy1, z, LaneIndex{0, 1, 5, 7})},
-           {__builtin_shuffle(xy0, z, LaneIndex{2, 3, 6, 7})}}};
+  return {{{pick<0, 1, 4, 7>(xy0, z)}, {pick<0, 1, 5, 7>(xy1, z)}, {pick<2, 3, 6, 7>(xy0, z)}}};
 }
 PLIANT_INLINE M3<Dual> transpose(const M3<Dual>& m) {
   const M3<double> v = transpose(M3<double>{{m.c[0].v, m.c[1].v, m.c[2].v}});
   const M3<double> d = transpose(M3<double>{{m.c[0].d, m.c[1].d, m.c[2].d}});
   return {{{v.c[0], d.c[0]}, {v.c[1], d.c[1]}, {v.c[2], d.c[2]}}};
 }
+PLIANT_INLINE M3<double> cross_matrix(V3<double> r) {
+  const Lanes plus = r.a, minus = -r.a;
+  return {{{pick<3, 2, 5, 3>(plus, minus)},
+           {pick<6, 3, 0, 3>(plus, minus)},
+           {pick<1, 4, 3, 3>(plus, minus)}}};
+}
+PLIANT_INLINE M3<Dual> cross_matrix(V3<Dual> r) {
+  const M3<double> v = cross_matrix(r.v), d = cross_matrix(r.d);
+  return {{{v.c[0], d.c[0]}, {v.c[1], d.c[1]}, {v.c[2], d.c[2]}}};
+}
 template <class T>
-PLIANT_INLINE M3<T> cross_matrix(V3<T> r) {
-  return {{V3<T>::of(0.0, r[2], -r[1]), V3<T>::of(-r[2], 0.0, r[0]), V3<T>::of(r[1], -r[0], 0.0)}};
+PLIANT_INLINE T trace(const M3<T>& m) {
+  return m.c[0][0] + m.c[1][1] + m.c[2][2];
 }
 // m r~, by columns m (r x e_j)
 template <class T>
 PLIANT_INLINE M3<T> times_cross(const M3<T>& m, V3<T> r) {
-  const T x = r[0], y = r[1], z = r[2];
-  return {{m.c[1] * z - m.c[2] * y, m.c[2] * x - m.c[0] * z, m.c[0] * y - m.c[1] * x}};
+  return {{times_lane<2>(m.c[1], r) - times_lane<1>(m.c[2], r),
+           times_lane<0>(m.c[2], r) - times_lane<2>(m.c[0], r),
+           times_lane<1>(m.c[0], r) - times_lane<0>(m.c[1], r)}};
 }
 // r~ m
 template <class T>
@@ -174,8 +221,8 @@ PLIANT_INLINE M3<T> cross_times(V3<T> r, const M3<T>& m) {
   return {{cross(r, m.c[0]), cross(r, m.c[1]), cross(r, m.c[2])}};
 }
 // R m R^T
-template <class T>
-PLIANT_INLINE M3<T> rotated(const M3<T>& R, const M3<T>& m) {
+template <class T, class Matrix>
+PLIANT_INLINE M3<T> rotated(const M3<T>& R, const Matrix& m) {
   return (R * m) * transpose(R);
 }
 
@@ -214,6 +261,15 @@ PLIANT_INLINE double dot(const Vec6<double>& x, const Vec6<double>& y) {
 PLIANT_INLINE Dual dot(const Vec6<Dual>& x, const Vec6<Dual>& y) {
   return dot(x.lin, y.lin) + dot(x.ang, y.ang);
 }
+// sums[0..3] += x[0..3] . y; sums aligned to 32 bytes.
+PLIANT_INLINE void add_four_dots(double* sums, const Vec6<double>* x, const Vec6<double>& y) {
+  const auto products = [&](int i) { return x[i].lin.a * y.lin.a + x[i].ang.a * y.ang.a; };
+  *static_cast<Lanes*>(__builtin_assume_aligned(sums, 32)) +=
+      lane_sums(products(0), products(1), products(2), products(3));
+}
+PLIANT_INLINE void add_four_dots(Dual* sums, const Vec6<Dual>* x, const Vec6<Dual>& y) {
+  for (int i = 0; i < 4; ++i) sums[i] += dot(x[i], y);
+}
 // Motion of the point at r from where V is given, on the same rigid body.
 template <class T>
 PLIANT_INLINE Vec6<T> motion_at(const Vec6<T>& V, V3<T> r) {
@@ -235,7 +291,7 @@ struct Sym6 {
 
 template <class T>
 PLIANT_INLINE Vec6<T> operator*(const Sym6<T>& M, const Vec6<T>& x) {
-  return {M.A * x.lin + M.B * x.ang, transposed_times(M.B, x.lin) + M.C * x.ang};
+  return {M.A * x.lin + M.B * x.ang, transpose(M.B) * x.lin + M.C * x.ang};
 }
 template <class T>
 PLIANT_INLINE Sym6<T>& operator+=(Sym6<T>& x, const Sym6<T>& y) {
@@ -248,11 +304,9 @@ PLIANT_INLINE Sym6<T>& operator+=(Sym6<T>& x, const Sym6<T>& y) {
 template <class T>
 PLIANT_INLINE void subtract_rank1(Sym6<T>& M, const Vec6<T>& u, T s) {
   const Vec6<T> us = u * s;
-  for (int j = 0; j < 3; ++j) {
-    M.A.c[j] -= u.lin * us.lin[j];
-    M.B.c[j] -= u.lin * us.ang[j];
-    M.C.c[j] -= u.ang * us.ang[j];
-  }
+  M.A -= outer(u.lin, us.lin);
+  M.B -= outer(u.lin, us.ang);
+  M.C -= outer(u.ang, us.ang);
 }
 // An inertia-like matrix given at the point r, moved to the origin of r:
 // [I 0; r~ I] M [I -r~; 0 I].
