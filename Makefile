@@ -9,18 +9,21 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 JOBS   ?= 2
 
 CPP_SOURCES   := $(wildcard solver/kernel/*.h solver/kernel/*.cpp fmu_src/native/*.h fmu_src/native/*.cpp)
+# Hosts and fuzzers that tests and benchmarks compile; not part of the installation.
+HOST_SOURCES  := $(wildcard build_scripts/*.c build_scripts/*.cpp build_scripts/fuzz/* tests/fmu/host/*)
 BUILD_FILES   := pyproject.toml build_scripts/CMakeLists.txt fmu_src/native/exports.map
 # With CI set, warnings in the kernel are errors; a stamp of its own makes that take effect.
 INSTALLED      := $(VENV)/.installed$(if $(CI),-werror)
 
 # Two pips at once in one environment disturb each other, whatever -j says.
 .NOTPARALLEL:
-.PHONY: help install demo test bench lint format figures clean distclean
+.PHONY: help install demo test bench fuzz lint format figures clean distclean
 
 help:
 	@echo "make demo     run the space-station arm and leave a plot in build/"
 	@echo "make test     all tests"
 	@echo "make bench    speed against Pinocchio and MuJoCo, table and build/bench.json"
+	@echo "make fuzz     random calls and damaged files against the FMU library, with sanitizers"
 	@echo "make lint     ruff, mypy, clang-format, warnings of the kernel as errors"
 	@echo "make format   let ruff and clang-format rewrite the sources"
 	@echo "make figures  the plots of the documentation, in build/figures"
@@ -61,6 +64,9 @@ test: install $(VENV)/.extra-test
 bench: install $(VENV)/.extra-bench
 	$(BIN)/python build_scripts/bench.py
 
+fuzz: install
+	$(BIN)/python build_scripts/fuzz_fmu.py
+
 figures: install $(VENV)/.extra-test
 	$(BIN)/python build_scripts/figures.py
 
@@ -68,12 +74,12 @@ lint: install $(VENV)/.extra-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/clang-format --dry-run --Werror $(CPP_SOURCES)
+	$(BIN)/clang-format --dry-run --Werror $(CPP_SOURCES) $(HOST_SOURCES)
 
 format: install $(VENV)/.extra-lint
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/clang-format -i $(CPP_SOURCES)
+	$(BIN)/clang-format -i $(CPP_SOURCES) $(HOST_SOURCES)
 
 clean:
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis $(VENV)/.installed*

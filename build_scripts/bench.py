@@ -14,6 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import bench_flexible
+import bench_fmu
 import bench_platform
 import bench_rigid
 import bench_solver
@@ -36,6 +37,7 @@ SECTIONS = (
     bench_solver.STIFFENING,
     bench_solver.MEMORY,
     bench_platform.SECTION,
+    bench_fmu.SECTION,
 )
 
 
