@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -11,18 +10,6 @@ import pliant as pl
 from cases.fmu_models import pendulum
 from fmu.raw_slave import Library
 from pliant.demos.station_arm import MODEL_FILE
-
-
-def unzipped(fmu: Path, folder: Path) -> Library:
-    """An FMU in a folder, ready to be instantiated."""
-    with zipfile.ZipFile(fmu) as archive:
-        archive.extractall(folder)
-    return Library(folder)
-
-
-def exported(system: pl.System, folder: Path, **settings) -> Library:
-    """A system as an unzipped native FMU."""
-    return unzipped(pl.export_fmu(system, folder / "model.fmu", **settings), folder / "unzipped")
 
 
 @pytest.fixture(scope="session")
@@ -38,10 +25,11 @@ def arm_fmu(arm_system, tmp_path_factory) -> Path:
 @pytest.fixture(scope="session")
 def arm(arm_fmu) -> Library:
     """The space-station arm: 7 joints, two flexible booms, a free base, two contact nodes."""
-    return unzipped(arm_fmu, arm_fmu.parent / "unzipped")
+    return Library.unzipped(arm_fmu, arm_fmu.parent / "unzipped")
 
 
 @pytest.fixture(scope="session")
 def rod(tmp_path_factory) -> Library:
     """A rigid pendulum, for what needs many steps or instances."""
-    return exported(pendulum(), tmp_path_factory.mktemp("rod"))
+    folder = tmp_path_factory.mktemp("rod")
+    return Library.unzipped(pl.export_fmu(pendulum(), folder / "rod.fmu"), folder / "unzipped")

@@ -14,6 +14,7 @@ calls is seen from here only.
 from __future__ import annotations
 
 import ctypes
+import zipfile
 from collections.abc import Sequence
 from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_size_t, c_uint, c_void_p
 from pathlib import Path
@@ -108,6 +109,13 @@ class Library:
             function = getattr(self.dll, name)
             function.restype = c_int
             function.argtypes = [c_void_p, *arguments]
+
+    @classmethod
+    def unzipped(cls, fmu: Path, folder: Path) -> Library:
+        """An FMU, taken apart into a folder."""
+        with zipfile.ZipFile(fmu) as archive:
+            archive.extractall(folder)
+        return cls(folder)
 
     @property
     def uri(self) -> str:

@@ -16,7 +16,7 @@ import pytest
 from fmpy.validation import validate_fmu
 from pythonfmu import FmuBuilder
 
-from fmu.raw_slave import OK, RawSlave
+from fmu.raw_slave import OK, Library, RawSlave
 from fmu.servo import torque
 from fmu.twin import Twin
 
@@ -126,13 +126,16 @@ def test_fmucontainer_closes_the_loop_of_arm_and_controller(workshop, closed_loo
     command = [tool, "-fmu-directory", workshop, "-container", "closed.json"]
     built = subprocess.run(command, capture_output=True, text=True)
     assert built.returncode == 0, built.stdout + built.stderr
-    container = str(workshop / "closed.fmu")
-    assert validate_fmu(container) == []
-    result = fmpy.simulate_fmu(
-        container, stop_time=STEPS * HOLD, step_size=HOLD, output_interval=HOLD
-    )
-    found = np.array([[row[name] for name in ("q", "qd", "tau")] for row in result[1:]])
-    assert found.tolist() == closed_loop.tolist()
+    container = workshop / "closed.fmu"
+    assert validate_fmu(str(container)) == []
+    # not by FMPy: once any FMU was given a logger of its own, FMPy's default one, to which the
+    # container talks, points into freed memory (0.3.32)
+    both = RawSlave(Library.unzipped(container, workshop / "closed"))
+    both.initialize()
+    for i, expected in enumerate(closed_loop.tolist()):
+        assert both.do_step(i * HOLD, HOLD) == OK, both.messages
+        assert both.get_real(["q", "qd", "tau"]) == expected
+    assert both.call("fmi2Terminate") == OK
 
 
 def test_ecos_closes_the_loop_of_arm_and_controller(workshop, closed_loop):
