@@ -1,0 +1,187 @@
+"""Locks and motions from outside in the native FMU: as in the simulation, in every phase, saved."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pliant as pl
+from fmu.raw_slave import ERROR, OK, Library, RawSlave, integers, references
+from fmu.twin import Twin
+
+STEP = 1e-3
+
+
+def pair(**hinge) -> pl.System:
+    """Two bars in a row on a cart; the second hinge is moved from outside if asked for."""
+    bar = pl.Body(
+        mass=2.0, com=[0.3, 0, 0], inertia=[0.01, 0.06, 0.06], nodes={"end": {"at": [0.6, 0, 0]}}
+    )
+    return pl.System(
+        name="pair",
+        gravity=[0, 0, -9.81],
+        bodies={"cart": pl.Body(mass=5.0, inertia=[1, 1, 1]), "upper": bar, "lower": bar},
+        joints={
+            "rail": pl.Joint(type="prismatic", axis="x", child="cart"),
+            "shoulder": pl.Joint(
+                type="revolute", axis="y", parent="cart", child="upper", speed=1.5
+            ),
+            "elbow": pl.Joint(
+                type="revolute", axis="y", parent="upper.end", child="lower", start=0.4, **hinge
+            ),
+        },
+    )
+
+
+OUTPUTS = ["joint.rail.q", "joint.shoulder.q", "joint.shoulder.qd", "joint.elbow.q", "energy.total"]
+LOCKS = ["joint.rail.lock", "joint.shoulder.lock", "joint.elbow.lock"]
+MOTION = [f"joint.elbow.motion.{part}" for part in ("q", "qd", "qdd")]
+
+
+@pytest.fixture(scope="module")
+def locked(tmp_path_factory) -> Library:
+    folder = tmp_path_factory.mktemp("locked")
+    fmu = pl.export_fmu(pair(speed=-0.7), folder / "pair.fmu", include=["joint.*.lock"])
+    return Library.unzipped(fmu, folder / "unzipped")
+
+
+@pytest.fixture(scope="module")
+def moved(tmp_path_factory) -> Library:
+    folder = tmp_path_factory.mktemp("moved")
+    fmu = pl.export_fmu(pair(motion="input"), folder / "pair.fmu")
+    return Library.unzipped(fmu, folder / "unzipped")
+
+
+def lock(slave: RawSlave, names: list[str], values: list[int]) -> int:
+    refs = references(slave.refs(names))
+    return slave.call("fmi2SetBoolean", refs, len(names), integers(values))
+
+
+def locks_of(slave: RawSlave) -> list[int]:
+    values = integers([9] * len(LOCKS))
+    refs = references(slave.refs(LOCKS))
+    assert slave.call("fmi2GetBoolean", refs, len(LOCKS), values) == OK
+    return list(values)
+
+
+def test_locking_and_releasing_is_that_of_the_simulation_bitwise(locked):
+    slave, twin = RawSlave(locked), Twin(pair(speed=-0.7), OUTPUTS)
+    slave.initialize()
+    actions = {
+        20: ("elbow", 1),
+        50: ("rail", 1),
+        80: ("elbow", 0),
+        81: ("shoulder", 1),
+        120: ("rail", 0),
+    }
+    for i in range(200):
+        if i in actions:
+            name, on = actions[i]
+            assert lock(slave, [f"joint.{name}.lock"], [on]) == OK
+            joint = twin.sim.joint(name)
+            (joint.lock if on else joint.release)()
+        assert slave.do_step(i * STEP, STEP) == OK
+        twin.step()
+        assert slave.get_real(OUTPUTS) == twin.read().tolist()
+    assert locks_of(slave) == [0, 1, 0]
+    assert slave.get_real(["joint.shoulder.qd"]) == [0.0]
+
+
+def test_a_joint_locked_and_released_before_the_start_still_has_its_start_speed(locked):
+    for reads_between in (False, True):
+        slave = RawSlave(locked)
+        assert slave.setup() == OK
+        assert slave.call("fmi2EnterInitializationMode") == OK
+        assert lock(slave, ["joint.elbow.lock"], [1]) == OK
+        if reads_between:
+            assert slave.get_real(["joint.elbow.qd"]) == [0.0]
+        assert lock(slave, ["joint.elbow.lock"], [0]) == OK
+        assert slave.get_real(["joint.elbow.qd"]) == [-0.7]
+        assert slave.call("fmi2ExitInitializationMode") == OK
+        assert slave.get_real(["joint.elbow.qd"]) == [-0.7]
+
+
+def test_locks_come_back_with_a_state(locked):
+    slave = RawSlave(locked)
+    slave.initialize()
+    assert slave.do_step(0.0, 0.1) == OK
+    free = slave.state()
+    assert lock(slave, LOCKS, [1, 0, 1]) == OK
+    held = slave.state()
+    assert slave.do_step(0.1, 0.1) == OK
+    ends = {}
+    for name, blob in {"held": held, "free": free, "held again": held}.items():
+        status, state = slave.deserialize(blob)
+        assert status == OK
+        assert slave.restore(state) == OK
+        assert slave.state() == blob
+        assert locks_of(slave) == ([1, 0, 1] if "held" in name else [0, 0, 0])
+        assert slave.do_step(0.1, 0.1) == OK
+        ends[name] = slave.get_real(OUTPUTS)
+        slave.free_state(state)
+    assert ends["held"] == ends["held again"] != ends["free"]
+    assert slave.call("fmi2Reset") == OK
+    assert slave.state() == RawSlave(locked).state()
+
+
+def test_wrong_locks_are_refused_and_change_nothing(locked):
+    slave = RawSlave(locked)
+    slave.initialize()
+    before = slave.state()
+    for names, expected in (
+        ([*LOCKS, LOCKS[0]], "given twice"),
+        ([LOCKS[0], "joint.rail.q"], "joint.rail.q is of type Real"),
+        ([LOCKS[0], 10**6], "is unknown"),
+    ):
+        assert lock(slave, names, [1] * len(names)) == ERROR
+        assert expected in slave.messages[-1]
+        assert slave.state() == before
+    assert slave.set_real([LOCKS[0]], [1.0]) == ERROR
+    assert slave.state() == before
+
+
+def told(t: float) -> tuple[float, float, float]:
+    """A sine for the elbow: position, rate, acceleration."""
+    return 0.4 + 0.2 * np.sin(3 * t), 0.6 * np.cos(3 * t), -1.8 * np.sin(3 * t)
+
+
+def followed(library: Library, hold: float) -> list[float]:
+    """Outputs after a second, the elbow told anew after every hold."""
+    slave = RawSlave(library)
+    assert slave.setup() == OK
+    assert slave.call("fmi2EnterInitializationMode") == OK
+    assert slave.set_real(MOTION, told(0.0)) == OK
+    assert slave.call("fmi2ExitInitializationMode") == OK
+    for i in range(round(1.0 / hold)):
+        assert slave.set_real(MOTION, told(i * hold)) == OK
+        assert slave.do_step(i * hold, hold) == OK
+    # what was told stays readable, carried on to the end of the step
+    assert slave.get_real(MOTION[:1]) == slave.get_real(["joint.elbow.q"])
+    return slave.get_real(OUTPUTS)
+
+
+def test_a_motion_from_outside_is_followed_as_a_function_of_time_is(moved):
+    """Between two tellings it goes on at the acceleration given: the elbow misses jerk hold^3 / 6,
+    the others feel an acceleration that is late by half a hold and half an internal step."""
+    twin = Twin(pair(motion=told), OUTPUTS)
+    twin.step(1000)
+    coarse, fine = (np.abs(twin.read() - followed(moved, hold)) for hold in (5e-3, 1e-3))
+    assert coarse[3] < 5.4 / 6.0 * 5e-3**3
+    assert fine.max() < 2e-3
+    assert coarse[:3] / fine[:3] == pytest.approx([(5 + 1) / (1 + 1)] * 3, rel=0.1)
+
+
+def test_a_motion_from_outside_comes_back_with_a_state(moved):
+    slave = RawSlave(moved)
+    slave.initialize()
+    assert slave.set_real(MOTION, [0.4, 0.3, -2.0]) == OK
+    assert slave.do_step(0.0, 0.01) == OK
+    blob = slave.state()
+    assert slave.do_step(0.01, 0.02) == OK
+    expected = slave.state()
+    other = RawSlave(moved)
+    status, state = other.deserialize(blob)
+    assert status == OK
+    assert other.restore(state) == OK
+    assert other.do_step(0.01, 0.02) == OK
+    assert other.state() == expected
