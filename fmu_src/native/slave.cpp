@@ -18,6 +18,15 @@ std::string text_of(double x) {
   return buffer;
 }
 
+// What is wrong with a value outside the limits. The least may be the number next to one that must
+// not be reached.
+std::string outside(const Parameter& p, double x) {
+  if (x > p.most) return text_of(x) + " is too large; give a number up to " + text_of(p.most);
+  const bool open = p.least == std::numeric_limits<double>::denorm_min();
+  return text_of(x) + " is too small; give a number " +
+         (open ? "above 0" : "of at least " + text_of(p.least));
+}
+
 bool positive_definite(const double (&a)[3][3]) {
   const double d1 = a[0][0];
   const double d2 = a[0][0] * a[1][1] - a[0][1] * a[0][1];
@@ -237,10 +246,7 @@ Result Slave::set_real(const Reference* references, std::size_t count, const dou
     if (!std::isfinite(x)) return refuse(v->name + ": " + text_of(x) + " is not a finite number");
     if (v->role == Role::parameter) {
       const Parameter& p = table_.parameters[static_cast<std::size_t>(v->signal.index)];
-      if (x < p.least || x > p.most) {
-        return refuse(v->name + ": " + text_of(x) + " is outside " + text_of(p.least) + " to " +
-                      text_of(p.most));
-      }
+      if (x < p.least || x > p.most) return refuse(v->name + ": " + outside(p, x));
     }
     if (v->role == Role::setting && !(x > 0.0 && x < 1e9)) {
       return refuse(v->name + ": " + text_of(x) + " is not a step; give a time above 0 s");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 
 #include "dense.h"
 #include "observe.h"
@@ -78,6 +79,13 @@ class Dynamics {
            jacobian_.bytes();
   }
 
+  // Time constant of the loops' stabilisation. Projection leaves no gap to close, and closing it
+  // twice would cost the integrator its order.
+  double loop_time() const {
+    return options.project_loops ? std::numeric_limits<double>::infinity()
+                                 : options.loop_steps * options.step;
+  }
+
   double time() { return state.time_base() + state.steps() * options.step; }
 
   Status check_inputs() const {
@@ -116,7 +124,7 @@ class Dynamics {
     if (q != d.q.data()) std::copy(q, q + m.q_size, d.q.begin());
     if (u != d.u.data()) std::copy(u, u + m.u_size, d.u.begin());
     drive(t, since, d.q.data(), d.u.data());
-    d.loop_time = options.loop_steps * options.step;
+    d.loop_time = loop_time();
     for (const LoopConst& loop : m.loops) drive_loop(m, loop, t, 0.0, d);
   }
 

@@ -70,7 +70,8 @@ inline void stop_joint(const Model& m, Data<double>& d, int32_t body) {
   clear_path(m, d, path, y);
   add_efforts(m, d, body, y);
   clean_path(m, d, path, y);
-  Pack<double> rows[6];
+  Pack<double> open[6], rows[6];
+  products(m, d, path, y, path, y, n, open);
   inverse_inertia(m, d, path, y, n, rows);
 
   double S[36], p[6], scale[6], scratch[6];
@@ -78,6 +79,8 @@ inline void stop_joint(const Model& m, Data<double>& d, int32_t body) {
   for (int32_t k = 0; k < n; ++k) {
     p[k] = -d.u[b.u0 + k];
     for (int32_t j = 0; j <= k; ++j) S[k * n + j] = rows[k].a[j];
+    // where loops hold the joint already only rounding is left
+    if (rows[k].a[k] <= kDependent * open[k].a[k]) S[k * n + k] = 0.0;
   }
   const int32_t rank = factor_semidefinite(S, n, order, scale);
   solve_semidefinite(S, n, rank, order, scale, p, scratch);

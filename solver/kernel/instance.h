@@ -241,6 +241,7 @@ class Instance final : public Stepper {
     if (totals_known_) return;
     put_state_into_data();
     outward(m_, s_.d);
+    if (!m_.loops.empty()) loop_terms(m_, s_.d);
     totals_ = totals(m_, s_.d);
     accelerations_known_ = false;
     totals_known_ = true;
@@ -314,7 +315,7 @@ class Instance final : public Stepper {
       d.u[m_.driven[i]] = {x.rate, x.acceleration * along.time};
       d.dof[m_.driven_dof[i]].acceleration = {x.acceleration, x.jerk * along.time};
     }
-    d.loop_time = s_.options.loop_steps * s_.options.step;
+    d.loop_time = s_.loop_time();
     for (const LoopConst& loop : m_.loops) drive_loop(m_, loop, t, along.time, d);
     d.loaded_count = s_.d.loaded_count;
     std::copy(s_.d.loaded.begin(), s_.d.loaded.end(), d.loaded.begin());

@@ -1,8 +1,8 @@
 // What is asked of a mechanism at one state: motion of nodes, efforts, energies, momenta, and the
 // numbers that a Signal names. For T = Dual the same functions give exact derivatives.
 //
-//   totals(...)        after outward(): needs every body's own inertia
-//   the others         after order_n(): need accelerations and what elimination leaves
+//   totals(...)        after outward() and, with loops, loop_terms(): needs every body's own
+//   inertia the others         after order_n(): need accelerations and what elimination leaves
 #pragma once
 
 #include "order_n.h"
@@ -71,16 +71,17 @@ inline T joint_position(const BodyConst& b, const Data<T>& d, int32_t k) {
   return rotation_vector(q + b.translations)[k - b.translations];
 }
 
+// Of spring and stops at the position q.
 template <class T>
-inline T spring_energy(const Model& m, const Data<T>& d, const BodyConst& b) {
-  T sum = T(0.0);
-  for (int32_t k = 0; b.passive && k < b.dofs; ++k) {
-    const DofConst& c = m.dofs[b.dof0 + k];
-    const T q = joint_position(b, d, k);
-    const T stretch = q - T(c.rest), over = beyond_stop(c, q);
-    sum += T(0.5 * c.stiffness) * stretch * stretch + T(0.5 * c.stop_stiffness) * over * over;
-  }
-  return sum;
+inline T spring_energy(const DofConst& c, T q) {
+  const T stretch = q - T(c.rest), over = beyond_stop(c, q);
+  return T(0.5 * c.stiffness) * stretch * stretch + T(0.5 * c.stop_stiffness) * over * over;
+}
+
+// What friction and damping of stops take per second at the position q and the speed u.
+inline double friction_loss(const DofConst& c, double q, double u) {
+  const double elastic = -c.stiffness * (q - c.rest) - c.stop_stiffness * beyond_stop(c, q);
+  return (elastic - passive_effort(c, q, u)) * u;
 }
 
 template <class T>
@@ -124,7 +125,13 @@ inline Totals<T> totals(const Model& m, const Data<T>& d) {
     sum.momentum += force_from(rigid + flow, body.p);
     sum.gravity -= dot(g, body.p * T(b.mass) + body.moment);
     sum.strain += strain_energy(m, d, b);
-    sum.spring += spring_energy(m, d, b);
+    for (int32_t k = 0; b.passive && k < b.dofs; ++k) {
+      sum.spring += spring_energy(m.dofs[b.dof0 + k], joint_position(b, d, k));
+    }
+  }
+  for (std::size_t i = 0; i < m.loop_freedoms.size(); ++i) {
+    const DofConst& c = m.loop_freedoms[i].dof;
+    if (c.passive) sum.spring += spring_energy(c, d.loop_freedom[i].position);
   }
   return sum;
 }
@@ -144,10 +151,7 @@ inline Power power(const Model& m, const Data<double>& d) {
       const int32_t dof = b.dof0 + k;
       const DofConst& c = m.dofs[dof];
       sum.work += (d.held[dof] ? held_effort(m, d, i, k) : d.input[dof]) * u[k];
-      if (!c.passive) continue;
-      const double q = joint_position(b, d, k);
-      const double elastic = -c.stiffness * (q - c.rest) - c.stop_stiffness * beyond_stop(c, q);
-      sum.loss -= (passive_effort(c, q, u[k]) - elastic) * u[k];
+      if (c.passive) sum.loss += friction_loss(c, joint_position(b, d, k), u[k]);
     }
     const double* rate = u + b.dofs;
     const int32_t n = b.modes;
@@ -155,6 +159,15 @@ inline Power power(const Model& m, const Data<double>& d) {
     for (int32_t j = 0; j < n; ++j) {
       for (int32_t k = 0; k < n; ++k) sum.loss += rate[j] * damping[j * n + k] * rate[k];
     }
+  }
+  for (std::size_t i = 0; i < m.loop_freedoms.size(); ++i) {
+    const DofConst& c = m.loop_freedoms[i].dof;
+    const LoopFreedomWork<double>& free = d.loop_freedom[i];
+    sum.work += d.input[m.loop_input0 + static_cast<int32_t>(i)] * free.rate;
+    if (c.passive) sum.loss += friction_loss(c, free.position, free.rate);
+  }
+  for (std::size_t i = 0; i < m.loop_rows.size(); ++i) {
+    sum.work += d.multiplier[i] * d.loop_target[i].rate;  // of prescribed directions
   }
   for (std::size_t w = 0; w < m.wheels.size(); ++w) {
     sum.work += d.input[m.wheel_input0 + static_cast<int32_t>(w)] * d.u[m.wheels[w].u];

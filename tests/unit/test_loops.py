@@ -431,3 +431,86 @@ def test_a_model_can_be_compiled_with_its_loops_open():
     start = LoopStart(compile_model(resolve(four_bar(start=(1.2, 0.0, 0.0))), close=False))
     assert not start.is_closed(1e-6)
     assert start.rate == pytest.approx(np.zeros(5), abs=1e-15)
+
+
+def closed_start() -> tuple[float, float, float]:
+    sim = pl.Simulation(four_bar(closed_by=["b", "d"]))
+    a, b, d = (float(sim.joint(name).angle) for name in "abd")
+    return a, b, d
+
+
+def energy_error(step: float, integrator: str, sim_options: dict[str, object], **loop: object):
+    system = four_bar(speed=(6.0, 0.0, 0.0), closed_by=["b", "d"], **loop)
+    sim = pl.Simulation(system, step, integrator=integrator, **sim_options)
+    if not loop:
+        sim.loop("c").effort = lambda t: 3.0 * np.cos(1.2 * t)
+    sim.advance(1.0)
+    assert abs(sim.energy.total - sim.energy.work) > 1.0  # there is something to account for
+    return abs(sim.energy_error)
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        {},
+        {"spring": {"stiffness": 20.0, "rest": 1.0}, "friction": {"viscous": 0.3}},
+        {"stops": {"lower": -1.4, "stiffness": 500.0, "damping": 1.0}},
+    ],
+    ids=["effort", "spring and friction", "stop"],
+)
+def test_the_account_of_energy_knows_what_acts_along_loops(loop):
+    """An effort that was not booked would leave an error that no step makes smaller."""
+    coarse, fine = (energy_error(h, "leapfrog", {}, **loop) for h in (2e-3, 5e-4))
+    assert fine < 1e-3
+    assert fine < coarse / 4  # of order 2 or more
+
+
+def test_the_work_of_a_prescribed_loop_is_booked():
+    """Opens the coupler's angle against the rocker as told; the crank follows."""
+    free = pl.Simulation(four_bar(start=closed_start(), speed=(0, 0, 0)), 1e-3)
+    angle = float(free.loop("c").position)
+    times = np.linspace(0, 1, 101)
+    motion = {
+        "times": times,
+        "position": angle + 0.2 * (1 - np.cos(2 * times)),
+        "rate": 0.4 * np.sin(2 * times),
+        "acceleration": 0.8 * np.cos(2 * times),
+    }
+    errors = []
+    for step in (2e-3, 5e-4):
+        sim = pl.Simulation(four_bar(start=closed_start(), motion=motion), step)
+        sim.advance(1.0)
+        assert abs(sim.energy.work) > 0.02
+        errors.append(abs(sim.energy_error))
+    assert errors[1] < errors[0] / 4
+    assert errors[1] < 1e-6
+
+
+def test_projection_keeps_the_order_of_the_integrator_and_leaves_no_gap():
+    options = {"project_loops": True}
+    errors = [
+        energy_error(h, "rk4", options, spring={"stiffness": 20.0}) for h in (4e-3, 2e-3, 1e-3)
+    ]
+    assert errors[2] < errors[0] / 8**2 or errors[2] < 1e-9  # order 3 and more, down to rounding
+    system = four_bar(speed=(6.0, 0.0, 0.0), closed_by=["b", "d"])
+    sim = pl.Simulation(system, 2e-3, project_loops=True)
+    sim.advance(1.0)
+    assert np.abs(sim.loop("c").gap).max() < 1e-9
+    assert np.abs(sim.loop("c").gap_rate).max() < 1e-9
+
+
+def test_locking_a_joint_that_loops_hold_already_changes_nothing():
+    """The rocker is tied to the ground by a second loop: nothing can move."""
+    system = four_bar(start=closed_start())
+    system.loops["hold"] = pl.Loop(
+        type="fixed",
+        parent="ground",
+        child="rocker.tip",
+        at=pl.Simulation(system, 1e-3).node("rocker.tip").position,
+        rotation={"axis": "z", "angle": closed_start()[2]},
+    )
+    sim = pl.Simulation(system, 1e-3)
+    sim.joint("d").lock()
+    assert np.abs(sim.u).max() < 1e-12
+    sim.advance(0.1)
+    assert np.abs(sim.u).max() < 1e-9
