@@ -99,7 +99,7 @@ def good_arguments(slave: RawSlave, function: str) -> list:
         "fmi2GetString": [None, 0, None],
         "fmi2SetReal": [into, 1, reals([1.0])],
         # a fixed parameter once stepping
-        "fmi2SetInteger": [number, 0 if saved_is_initialized(slave) else 1, integers([3])],
+        "fmi2SetInteger": [number, 0 if is_initialized(slave) else 1, integers([3])],
         "fmi2SetBoolean": [None, 0, None],
         "fmi2SetString": [None, 0, None],
         "fmi2GetFMUstate": [byref(c_void_p())],
@@ -120,7 +120,7 @@ def good_arguments(slave: RawSlave, function: str) -> list:
     }.get(function, [])
 
 
-def saved_is_initialized(slave: RawSlave) -> bool:
+def is_initialized(slave: RawSlave) -> bool:
     """Whether the status calls answer, which they do from the end of initialization on."""
     answers = slave.call("fmi2GetRealStatus", LAST_SUCCESSFUL_TIME, byref(c_double())) == OK
     slave.messages.clear()

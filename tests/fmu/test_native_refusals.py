@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctypes import byref, c_char_p, c_double, c_int, c_size_t, c_void_p
+from ctypes import addressof, byref, c_char_p, c_double, c_int, c_size_t, c_void_p
 
 import numpy as np
 import pytest
@@ -303,15 +303,15 @@ def test_states_into_and_out_of_nowhere_are_refused(slave):
     not_a_state = reals([0.0] * 64)
     for arguments in (
         ("fmi2GetFMUstate", None),
-        ("fmi2GetFMUstate", byref(c_void_p.from_buffer(c_void_p(_address(not_a_state))))),
+        ("fmi2GetFMUstate", byref(c_void_p(addressof(not_a_state)))),
         ("fmi2SetFMUstate", None),
-        ("fmi2SetFMUstate", _address(not_a_state)),
-        ("fmi2FreeFMUstate", byref(c_void_p(_address(not_a_state)))),
+        ("fmi2SetFMUstate", addressof(not_a_state)),
+        ("fmi2FreeFMUstate", byref(c_void_p(addressof(not_a_state)))),
         ("fmi2SerializedFMUstateSize", None, byref(size)),
-        ("fmi2SerializedFMUstateSize", _address(not_a_state), byref(size)),
+        ("fmi2SerializedFMUstateSize", addressof(not_a_state), byref(size)),
         ("fmi2SerializedFMUstateSize", state, None),
         ("fmi2SerializeFMUstate", None, room, len(room)),
-        ("fmi2SerializeFMUstate", _address(not_a_state), room, len(room)),
+        ("fmi2SerializeFMUstate", addressof(not_a_state), room, len(room)),
         ("fmi2SerializeFMUstate", state, None, len(room)),
         ("fmi2SerializeFMUstate", state, room, len(room) - 1),
         ("fmi2SerializeFMUstate", state, room, 0),
@@ -321,12 +321,6 @@ def test_states_into_and_out_of_nowhere_are_refused(slave):
         assert_refused(slave, lambda a=arguments: slave.call(*a), arguments[0])
     assert slave.call("fmi2FreeFMUstate", None) == OK
     assert slave.call("fmi2FreeFMUstate", byref(c_void_p())) == OK
-
-
-def _address(array) -> int:
-    from ctypes import addressof
-
-    return addressof(array)
 
 
 # ---------------------------------------------------------------------------------------- logging

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ctypes import byref
+
 import numpy as np
 import pytest
 from fmpy import read_model_description
@@ -66,8 +68,6 @@ def test_a_state_can_be_saved_over_an_old_one(arm):
     slave.initialize()
     state = slave.save()
     assert slave.do_step(0.0, 0.01) == OK
-    from ctypes import byref
-
     assert slave.call("fmi2GetFMUstate", byref(state)) == OK
     assert slave.bytes_of(state) == slave.state()
 
