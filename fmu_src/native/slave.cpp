@@ -453,9 +453,11 @@ Result Slave::step(double time, double size) {
     return refuse("communication step size " + text_of(size) + " s would take " +
                   text_of(size / h) + " internal steps of " + text_of(h) + " s; 1e9 is the most");
   }
-  // Whole internal steps: of the length asked for where that fits, else slightly shorter ones.
+  // Whole internal steps: of the length asked for where that fits, else slightly shorter ones. A
+  // size that is the difference of two times has their rounding.
   double count = std::max(1.0, std::round(size / h)), length = h;
-  if (std::fabs(count * h - size) > rounding * (std::fabs(now) + size)) {
+  const double off = std::fabs(count * h - size);
+  if (off > std::min(rounding * (std::fabs(now) + size), kClockTolerance * size)) {
     count = std::max(1.0, std::ceil(size / h - 1e-9));
     length = size / count;
   }

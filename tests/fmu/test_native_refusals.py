@@ -195,6 +195,15 @@ def test_a_clock_that_adds_up_its_steps_is_followed_for_as_long_as_it_likes(rod)
     assert slave.last_successful_time == pytest.approx(1e-3 * steps, abs=1e-6)
 
 
+@pytest.mark.parametrize("size", [1e-3, 1.004e-3, 7e-4, 2.5e-3])
+def test_the_model_keeps_up_with_a_clock_that_counts_from_1970(rod, size):
+    slave, start = RawSlave(rod), 1.7e9  # there numbers are 2.4e-7 apart
+    slave.initialize(start=start)
+    for i in range(1000):
+        assert slave.do_step(start + i * size, size) == OK, slave.messages
+    assert slave.last_successful_time - start == pytest.approx(1000 * size, abs=1e-6)
+
+
 def test_a_step_may_end_at_the_stop_time_and_not_beyond(arm):
     slave = RawSlave(arm)
     slave.initialize(stop=0.01)
