@@ -60,6 +60,13 @@ def rod() -> pl.System:
     )
 
 
+def stone() -> pl.System:
+    """Nothing moves: no freedom, no speed, no effort."""
+    body = pl.Body(mass=1.0, inertia=[1, 1, 1], nodes={"top": {"at": [0, 0, 1], "contact": True}})
+    ground = pl.Joint(type="fixed", child="stone")
+    return pl.System(name="stone", bodies={"stone": body}, joints={"ground": ground})
+
+
 def gadget() -> pl.System:
     """One of everything: a free base with a wheel, a beam, a joint moved from outside, one moved by
     a table, a closed loop that is held more often than it need be."""
@@ -231,8 +238,17 @@ def campaign(
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         library = sanitized_library() if sanitized and (sequences or blobs or files) else None
-        locks = {"include": ["joint.*.lock"]}
-        systems = [(rod(), {}), (gadget(), locks), (pl.load(MODEL_FILE), {})]
+        systems: list[tuple[pl.System, dict[str, object]]] = [
+            (rod(), {}),
+            (gadget(), {"include": ["joint.*.lock"]}),
+            # one output and no input or parameter: most lists are empty
+            (
+                rod().model_copy(update={"name": "mute"}),
+                {"defaults": False, "include": ["*.hinge.q"]},
+            ),
+            (stone(), {}),
+            (pl.load(MODEL_FILE), {}),
+        ]
         models = [listed(system, folder, library, **settings) for system, settings in systems]
         if sequences:
             program = compiled("calls", folder, sanitized=sanitized)

@@ -295,8 +295,9 @@ Result Slave::set_integer(const Reference* references, std::size_t count, const 
       options.algorithm = static_cast<Algorithm>(values[i] - 1);
     }
   }
+  built_ = built_ && options.integrator == options_.integrator &&
+           options.algorithm == options_.algorithm;
   options_ = options;
-  built_ = false;
   return Result::ok;
 }
 

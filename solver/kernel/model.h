@@ -41,10 +41,12 @@ struct AlignedAllocator {
   }
 };
 
-// An aligned std::vector that takes the kernel's 32-bit indices.
+// An aligned std::vector that takes the kernel's 32-bit indices. It has room from the start, so
+// that &x[0] is an address where a model has nothing of a kind.
 template <class T>
 class Array : public std::vector<T, AlignedAllocator<T>> {
  public:
+  Array() { this->reserve(1); }
   const T& operator[](int32_t i) const { return this->data()[i]; }
   T& operator[](int32_t i) { return this->data()[i]; }
   const T& operator[](std::size_t i) const { return this->data()[i]; }

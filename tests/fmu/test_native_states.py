@@ -9,7 +9,7 @@ import pytest
 from fmpy import read_model_description
 from fmpy.fmi2 import FMU2Slave
 
-from fmu.raw_slave import DISCARD, OK, Library, RawSlave
+from fmu.raw_slave import DISCARD, ERROR, OK, Library, RawSlave
 
 INPUTS = range(19)  # seven joints and two contact nodes of the arm
 
@@ -61,6 +61,37 @@ def test_from_1000_random_points_the_continuation_is_the_same_bitwise(arm, integ
         if copy is not saved:
             into.free_state(copy)
     assert first.last_successful_time == pytest.approx(time, rel=1e-12)
+
+
+def look_at_everything(slave: RawSlave) -> None:
+    """Every call that should leave an instance as it is."""
+    outputs = slave.library.named("output")
+    slave.get_real(range(19, 112))
+    slave.get_real(outputs)
+    slave.output_rates(outputs)
+    slave.directional(outputs, [0, 7], [1.0, 2.0])
+    for kind in ("Real", "Integer", "Boolean", "String"):
+        assert slave.call(f"fmi2Get{kind}", None, 0, None) == OK
+        assert slave.call(f"fmi2Set{kind}", None, 0, None) == OK
+    assert slave.set_input_rates([], []) == OK
+    slave.free_state(slave.save())
+    assert slave.call("fmi2SetDebugLogging", 0, 0, None) == OK
+    assert slave.set_real([10**6], [1.0]) == ERROR
+    assert slave.do_step(-1.0, 1e-3) == ERROR
+
+
+def test_looking_at_an_instance_does_not_move_it(arm):
+    looked_at, left_alone = RawSlave(arm), RawSlave(arm)
+    for slave in (looked_at, left_alone):
+        slave.initialize()
+    for i in range(50):
+        look_at_everything(looked_at)
+        for slave in (looked_at, left_alone):
+            assert slave.set_real([3], [10.0 * i]) == OK
+        look_at_everything(looked_at)
+        for slave in (looked_at, left_alone):
+            assert slave.do_step(i * 0.01, 0.01) == OK
+    assert looked_at.state() == left_alone.state()
 
 
 def test_a_state_can_be_saved_over_an_old_one(arm):
