@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -232,9 +233,8 @@ def campaign(
     cycles: int = 0,
     jobs: int = 1,
     sanitized: bool = True,
-) -> dict[str, dict[str, float]]:
-    """Runs what is asked for and gives the counts; raises a Found if there is one."""
-    results: dict[str, dict[str, float]] = {}
+) -> Iterator[tuple[str, dict[str, float]]]:
+    """Runs what is asked for; gives the counts of each part, or raises what was found."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         library = sanitized_library() if sanitized and (sequences or blobs or files) else None
@@ -254,14 +254,14 @@ def campaign(
             program = compiled("calls", folder, sanitized=sanitized)
             start = perf_counter()
             counts = in_parts(program, seed, sequences, jobs, models)
-            results["calls"] = counts | {"seconds": round(perf_counter() - start, 1)}
+            yield "calls", counts | {"seconds": round(perf_counter() - start, 1)}
         if blobs or files:
             program = compiled("mutations", folder, sanitized=sanitized)
             room = folder / "mutated"
             room.mkdir()
             start = perf_counter()
             counts = run(program, seed, blobs, files, room, *(m.listing for m in models))
-            results["mutations"] = counts | {"seconds": round(perf_counter() - start, 1)}
+            yield "mutations", counts | {"seconds": round(perf_counter() - start, 1)}
         if cycles:
             program = compiled("cycles", folder, sanitized=False)
             plain = folder / "plain"
@@ -270,10 +270,8 @@ def campaign(
                 model = listed(system, plain, None)
                 start = perf_counter()
                 counts = run(program, cycles, model.listing)
-                results[f"cycles of {system.name}"] = counts | {
-                    "seconds": round(perf_counter() - start, 1)
-                }
-    return results
+                seconds = round(perf_counter() - start, 1)
+                yield f"cycles of {system.name}", counts | {"seconds": seconds}
 
 
 def main() -> None:
@@ -286,13 +284,12 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     arguments = parser.parse_args()
     try:
-        results = campaign(**vars(arguments))
-    except Found as finding:
-        sys.exit(f"FOUND something\n{finding}")
-    for name, counts in results.items():
-        print(name)
-        for key, value in counts.items():
-            print(f"  {key.replace('_', ' '):28} {value:>12,}")
+        for name, counts in campaign(**vars(arguments)):
+            print(name)
+            for key, value in counts.items():
+                print(f"  {key.replace('_', ' '):28} {value:>12,}", flush=True)
+    except Found as found:
+        sys.exit(f"FOUND something\n{found}")
     print("nothing found")
 
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def test_random_calls_get_the_statuses_of_the_standard_and_errors_change_nothing():
-    counts = fuzz_fmu.campaign(sequences=5000, seed=2026, sanitized=False)["calls"]
+    counts = dict(fuzz_fmu.campaign(sequences=5000, seed=2026, sanitized=False))["calls"]
     assert counts["wrong"] == 0
     assert counts["calls"] > 100_000
     assert 0.2 < counts["refused"] / counts["calls"] < 0.8
@@ -27,7 +27,7 @@ def test_random_calls_get_the_statuses_of_the_standard_and_errors_change_nothing
 
 
 def test_mutated_states_and_files_are_all_refused():
-    counts = fuzz_fmu.campaign(blobs=1500, files=900, seed=7, sanitized=False)["mutations"]
+    counts = dict(fuzz_fmu.campaign(blobs=1500, files=900, seed=7, sanitized=False))["mutations"]
     assert (counts["blobs"], counts["files"]) == (1500, 900)
     assert counts["blobs_accepted"] == counts["files_accepted"] == 0
     # nor does a forger with the right checksum bring it down
@@ -36,7 +36,7 @@ def test_mutated_states_and_files_are_all_refused():
 
 
 def test_instances_that_come_and_go_leave_no_memory_behind():
-    results = fuzz_fmu.campaign(cycles=3000, sanitized=False)
+    results = dict(fuzz_fmu.campaign(cycles=3000, sanitized=False))
     for counts in results.values():
         grown = counts["resident_at_the_end"] - counts["resident_after_1_percent"]
         # a leak of one small state a cycle would be ten times that
