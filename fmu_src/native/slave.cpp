@@ -129,6 +129,16 @@ Result Slave::refuse(const Status& status) {
     case Code::bad_input:
       what = name(table_.input_names) + ": the input is not finite";
       break;
+    case Code::loop_open:
+      what = name(table_.row_names) +
+             ": it cannot be held: nothing moves it, or it contradicts the other directions that "
+             "loops hold, and it is opening";
+      break;
+    case Code::loop_lost:
+      what = name(table_.row_names) +
+             ": its force is lost in rounding: the bodies between its ends are too light beside "
+             "those that they connect; give them mass, or weld them together in the tree";
+      break;
     case Code::ok:
       break;
   }
@@ -446,9 +456,9 @@ Result Slave::step(double time, double size) {
     return refuse("communication point " + text_of(time) + " s, but the last step ended at " +
                   text_of(clock_) + " s; restore a saved state to go back");
   }
-  if (!(now + size > now)) {
+  if (!(size > std::numeric_limits<double>::epsilon() * std::max(std::fabs(now), h))) {
     return refuse("communication step size " + text_of(size) + " s is too short to be noticed at " +
-                  text_of(now) + " s");
+                  text_of(now) + " s beside an internal step (solver.h) of " + text_of(h) + " s");
   }
   if (!(size / h <= kMostSteps)) {
     return refuse("communication step size " + text_of(size) + " s would take " +
@@ -462,7 +472,7 @@ Result Slave::step(double time, double size) {
     count = std::max(1.0, std::ceil(size / h - 1e-9));
     length = size / count;
   }
-  stepper_->set_step(length);
+  stepper_->set_step(length, h);
   *stepper_->input_time() = now;
   Status status;
   if (motions_.empty()) {

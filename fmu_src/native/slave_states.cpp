@@ -35,7 +35,7 @@ Result Slave::save(Snapshot& snapshot) {
   x.insert(x.end(),
            {start_time_, initialized_ ? 1.0 : 0.0, options_.step,
             static_cast<double>(options_.integrator), static_cast<double>(options_.algorithm),
-            stepper_->options().step, *stepper_->input_time(), clock_});
+            stepper_->step_size(), *stepper_->input_time(), clock_});
   x.insert(x.end(), parameters_.begin(), parameters_.end());
   x.insert(x.end(), inputs_.begin(), inputs_.end());
   x.insert(x.end(), input_rates_.begin(), input_rates_.end());
@@ -76,7 +76,7 @@ Result Slave::restore(const Snapshot& snapshot) {
     built_ = false;
     if (build() != Result::ok) return Result::error;
   }
-  stepper_->set_step(x[5]);
+  stepper_->set_step(x[5], x[2]);
   *stepper_->input_time() = x[6];
   clock_ = x[7];
   std::copy(inputs_.begin(), inputs_.end(), stepper_->input());

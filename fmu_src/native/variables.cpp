@@ -26,6 +26,7 @@ VariableTable VariableTable::read(DataFile& file) {
   t.speed_names = lines(file.text("names.speed"));
   t.dof_names = lines(file.text("names.dof"));
   t.input_names = lines(file.text("names.input"));
+  t.row_names = lines(file.text("names.row"));
 
   const std::size_t count = names.size();
   const auto type = file.ints("variable.type", count);

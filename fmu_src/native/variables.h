@@ -60,7 +60,7 @@ struct VariableTable {
   std::vector<double> constants;
   std::vector<double> motions;  // from outside, at the start: position, rate, acceleration
   Options options;              // defaults
-  std::vector<std::string> speed_names, dof_names, input_names;
+  std::vector<std::string> speed_names, dof_names, input_names, row_names;
 
   // Fills the table; on failure the file says why.
   static VariableTable read(DataFile& file);

@@ -90,54 +90,15 @@ inline void assemble(const Model& m, Data<double>& d, double* matrix, double* rh
       const Vec6<T> unit =
           k < b.translations ? Vec6<T>{axis, V3<T>::zero()} : Vec6<T>{V3<T>::zero(), axis};
       carry_inward(u0 + static_cast<std::size_t>(k), body.M * unit, k + 1);
+      if (b.passive) {
+        const std::size_t row = u0 + static_cast<std::size_t>(k);
+        matrix[row * n + row] += dof[k].damping;
+      }
     }
     for (int32_t j = 0; j < b.internals; ++j) {
       carry_inward(u0 + dofs + static_cast<std::size_t>(j), internal[j].column, b.dofs);
     }
     if (b.parent >= 0) attach(m, d, b, body);
-  }
-}
-
-// Adds the generalised force of a wrench at a node, one row of a loop's Jacobian, and its size as
-// in columns.h. Held freedoms have no part in it.
-inline void add_generalised_force(const Model& m, const Data<double>& d, int32_t node,
-                                  const Vec6<double>& wrench, double* row, double* size) {
-  Vec6<double> f = wrench;
-  double force_size = one_norm(f.lin), moment_size = one_norm(f.ang);
-  const auto move = [&](V3<double> r) {
-    f = force_from(f, r);
-    moment_size += one_norm(r) * force_size;
-  };
-  const auto add = [&](int32_t u, const Vec6<double>& s) {
-    row[u] += dot(s, f);
-    size[u] += one_norm(s.lin) * force_size + one_norm(s.ang) * moment_size;
-  };
-  const NodeConst& c = m.nodes[node];
-  int32_t i = c.body;
-  if (m.bodies[i].modes == 0) {
-    move(d.body[i].R * V3<double>::load(c.position.x));
-  } else {
-    for (int32_t j = 0; j < m.bodies[i].modes; ++j) {
-      add(m.bodies[i].u0 + m.bodies[i].dofs + j, d.jacobian[c.work0 + j]);
-    }
-    move(d.node[node].r);
-  }
-  while (true) {
-    const BodyConst& b = m.bodies[i];
-    for (int32_t k = 0; k < b.dofs; ++k) {
-      if (d.held[b.dof0 + k]) continue;
-      const V3<double> axis = d.dof[b.dof0 + k].axis, none = V3<double>::zero();
-      add(b.u0 + k, k < b.translations ? Vec6<double>{axis, none} : Vec6<double>{none, axis});
-    }
-    if (b.parent < 0) return;
-    const BodyConst& pc = m.bodies[b.parent];
-    move(d.body[i].arm);
-    if (b.parent_node >= 0) {
-      const Vec6<double>* s = &d.jacobian[m.nodes[b.parent_node].work0];
-      for (int32_t j = 0; j < pc.modes; ++j) add(pc.u0 + pc.dofs + j, s[j]);
-      move(d.node[b.parent_node].r);
-    }
-    i = b.parent;
   }
 }
 
@@ -176,31 +137,39 @@ inline Status dense(const Model& m, Data<double>& d, double* matrix, double* rhs
   factor.solveInPlace(x);
   if (!m.loops.empty()) {
     const auto rows = static_cast<int32_t>(m.loop_rows.size());
-    const double pull = 1.0 / d.loop_time;
-    double* size = d.column_sum.data();
-    for (const LoopConst& loop : m.loops) {
-      for (int32_t i = loop.row0; i < loop.row0 + loop.rows; ++i) {
-        const LoopRowWork<double>& row = d.loop_row[i];
-        double* J = jacobian + i * m.u_size;
-        std::fill(J, J + n, 0.0);
-        std::fill(size, size + n, 0.0);
-        add_generalised_force(m, d, loop.node_b, row.on_b, J, size);
-        if (loop.node_a >= 0) add_generalised_force(m, d, loop.node_a, row.on_a, J, size);
-        for (Eigen::Index u = 0; u < n; ++u) {
-          if (std::fabs(J[u]) <= kRounding * size[u]) J[u] = 0.0;
+    find_live_rows(m, d);
+    if (Status bad = check_idle_rows(m, d); bad.code != Code::ok) return bad;
+    std::fill(jacobian, jacobian + rows * m.u_size, 0.0);
+    for (std::size_t l = 0; l < m.loops.size(); ++l) {
+      const LoopConst& loop = m.loops[l];
+      const Pack<double>* packed = &d.row_jacobian[l * static_cast<std::size_t>(m.u_size)];
+      const BodyPath path = path_of(m, loop);
+      for (int32_t p = 0; p < path.length; ++p) {
+        const BodyConst& b = m.bodies[path.bodies[p]];
+        for (int32_t u = b.u0; u < b.u0 + b.dofs + b.internals; ++u) {
+          for (int32_t i = 0; i < loop.rows; ++i) {
+            jacobian[(loop.row0 + i) * m.u_size + u] = packed[u].a[i];
+          }
         }
-        // udot in Data is zero still: row_acceleration() is g'' without any
-        d.multiplier[i] =
-            -(row_acceleration(m, d, loop, row) + Eigen::Map<Eigen::VectorXd>(J, n).dot(x) +
-              2.0 * pull * row.rate + pull * pull * row.gap);
       }
     }
+    // udot in Data is zero still: row_acceleration() is g'' without any
+    for (const LoopConst& loop : m.loops) {
+      for (int32_t i = loop.row0; i < loop.row0 + loop.rows; ++i) {
+        const double* J = jacobian + i * m.u_size;
+        d.row_scratch[i] = row_acceleration(m, d, loop, d.loop_row[i]) +
+                           Eigen::Map<const Eigen::VectorXd>(J, n).dot(x);
+      }
+    }
+    std::copy(rhs, rhs + m.u_size, d.udot.begin());
+    row_demands(m, d, [&](const LoopConst&, const LoopRowWork<double>& row) {
+      return d.row_scratch[static_cast<std::size_t>(&row - d.loop_row.data())];
+    });
     // Lambda = Y^T Y with Y = L^-1 J^T, and M^-1 J^T lam = L^-T Y lam
     Eigen::Map<Eigen::MatrixXd> Y(jacobian, n, rows);
     factor.matrixL().solveInPlace(Y);
     Eigen::Map<Matrix>(d.lambda_matrix.data(), rows, rows).noalias() = Y.transpose().lazyProduct(Y);
-    d.loop_rank = factor_semidefinite(d.lambda_matrix.data(), rows, d.pivot_order.data(),
-                                      d.pivot_scale.data());
+    if (Status bad = factor_lambda(m, d); bad.code != Code::ok) return bad;
     solve_rows(m, d, d.multiplier.data());
     Eigen::Map<Eigen::VectorXd> jump(d.column_sum.data(), n);
     jump.noalias() = Y * Eigen::Map<Eigen::VectorXd>(d.multiplier.data(), rows);

@@ -21,13 +21,17 @@ class State {
       : q_size_(m.q_size),
         u_size_(m.u_size),
         live_(m.live_count),
-        block_(kHeader + m.q_size + 2 * m.u_size + 3 * m.live_count + m.dof_count) {}
+        rows_(static_cast<int32_t>(m.loop_rows.size())),
+        block_(kHeader + m.q_size + 3 * m.u_size + rows_ + 3 * m.live_count + m.dof_count) {}
 
   // Time is base + steps * step: it does not gather rounding errors.
   double& time_base() { return block_[0]; }
   double& steps() { return block_[1]; }
-  // Whether a_previous belongs to this state (leapfrog).
-  double& previous_valid() { return block_[2]; }
+  // How long ago the accelerations `previous` and `earlier` were (leapfrog); negative: there are
+  // none.
+  double& age() { return block_[2]; }
+  double& earlier_age() { return block_[6]; }
+  void forget_accelerations() { age() = earlier_age() = -1.0; }
   // Account of energy since it was opened.
   double& work() { return block_[3]; }
   double& dissipated() { return block_[4]; }
@@ -36,15 +40,17 @@ class State {
   double* q() { return block_.data() + kHeader; }
   double* u() { return q() + q_size_; }
   double* previous() { return u() + u_size_; }
-  double* motion_start() { return previous() + u_size_; }  // of motions moved from outside
+  double* earlier() { return previous() + u_size_; }
+  double* row_bias() { return earlier() + u_size_; }     // of loops, when `previous` was evaluated
+  double* motion_start() { return row_bias() + rows_; }  // of motions moved from outside
   double* locked() { return motion_start() + 3 * live_; }  // 1 for every freedom that is locked
 
   Buffer<double>& block() { return block_; }
   const Buffer<double>& block() const { return block_; }
 
  private:
-  static constexpr int32_t kHeader = 6;
-  int32_t q_size_, u_size_, live_;
+  static constexpr int32_t kHeader = 7;
+  int32_t q_size_, u_size_, live_, rows_;
   Buffer<double> block_;
 };
 
@@ -70,6 +76,7 @@ class Dynamics {
   Data<double> d;
   State state;
   Options options;
+  double step = 1e-3;  // in use now: options.step, or less to end where the caller wants
   Buffer<double> input, input_rate, motion_next;
   double input_time = 0.0;
 
@@ -79,14 +86,15 @@ class Dynamics {
            jacobian_.bytes();
   }
 
-  // Time constant of the loops' stabilisation. Projection leaves no gap to close, and closing it
+  // Time constant of the loops' stabilisation: of the nominal step, since a loop that were to close
+  // within some steps of 1 ns would be torn. Projection leaves no gap to close, and closing it
   // twice would cost the integrator its order.
   double loop_time() const {
     return options.project_loops ? std::numeric_limits<double>::infinity()
                                  : options.loop_steps * options.step;
   }
 
-  double time() { return state.time_base() + state.steps() * options.step; }
+  double time() { return state.time_base() + state.steps() * step; }
 
   Status check_inputs() const {
     // x - x is zero for finite numbers only.
@@ -113,23 +121,15 @@ class Dynamics {
     }
   }
 
-  // Puts a moment of the motion into Data: inputs at the time t, coordinates, speeds, and the
-  // prescribed freedoms, `since` after the start of the step.
-  void set_moment(double t, double since, const double* q, const double* u) {
-    const double elapsed = t - input_time;
-    for (std::size_t i = 0; i < input.size(); ++i) d.input[i] = input[i] + input_rate[i] * elapsed;
-    for (const LoadTable& table : m.loads) {
-      d.input[table.input] += load_at_time(m, table, t).value;
-    }
-    if (q != d.q.data()) std::copy(q, q + m.q_size, d.q.begin());
-    if (u != d.u.data()) std::copy(u, u + m.u_size, d.u.begin());
-    drive(t, since, d.q.data(), d.u.data());
-    d.loop_time = loop_time();
-    for (const LoopConst& loop : m.loops) drive_loop(m, loop, t, 0.0, d);
+  // Puts a moment of the motion into Data: inputs, coordinates, speeds, and the prescribed
+  // freedoms. The moment is `since` after the start of the step; outside of steps it is now.
+  void set_moment(double since, const double* q, const double* u) {
+    put_moment(within_step(time(), step, since), since, q, u);
   }
+  void set_present() { put_moment(at(time()), 0.0, state.q(), state.u()); }
 
-  // Moves the prescribed freedoms to where they are at the time t.
-  void drive(double t, double since, double* q, double* u) {
+  // Moves the prescribed freedoms to where they are at a time, `since` after the start of a step.
+  void drive(TableTime t, double since, double* q, double* u) {
     for (std::size_t i = 0; i < m.driven.size(); ++i) {
       const Motion x = motion(static_cast<int32_t>(i), t, since);
       q[m.driven_q[i]] = x.position;
@@ -137,14 +137,16 @@ class Dynamics {
       d.dof[m.driven_dof[i]].acceleration = x.acceleration;
     }
   }
+  // ... to where they are at the end of the step.
+  void drive_to_end(double* q, double* u) { drive(within_step(time(), step, step), step, q, u); }
 
-  Motion motion(int32_t driven, double t, double since) {
+  Motion motion(int32_t driven, TableTime t, double since) {
     const int32_t table = m.dofs[m.driven_dof[driven]].drive;
     if (table >= 0) return motion_at_time(m, table, t);
     const int32_t live = m.driven_live[driven];
     const double* a = state.motion_start() + 3 * live;
     const double* b = motion_next.data() + 3 * live;
-    return quintic({a[0], a[1], a[2], 0.0}, {b[0], b[1], b[2], 0.0}, options.step, since);
+    return quintic({a[0], a[1], a[2], 0.0}, {b[0], b[1], b[2], 0.0}, step, since);
   }
 
   // Freedoms that do not move by forces: prescribed ones and those of locked joints.
@@ -235,10 +237,15 @@ class Dynamics {
   }
 
   // Work of inputs and prescribed motions and the energy lost, per second, at the moment in Data
-  // after its accelerations were found; zero when nobody keeps the account.
+  // after its accelerations were found; zero when nobody keeps the account. Leaves in Data the
+  // speeds at which damping acted.
   Power audit() {
     if (!options.audit) return {0.0, 0.0};
     if (m.driven.size() > 0) find_joint_forces();
+    if (const double half = d.damping_time; half > 0.0) {
+      for (int32_t i = 0; i < m.u_size; ++i) d.u[i] = state.u()[i] + half * d.udot[i];
+      drive(within_step(time(), step, half), half, d.q.data(), d.u.data());
+    }
     return power(m, d);
   }
 
@@ -248,6 +255,21 @@ class Dynamics {
   }
 
  private:
+  void put_moment(TableTime t, double since, const double* q, const double* u) {
+    const double elapsed = t.time - input_time;
+    for (std::size_t i = 0; i < input.size(); ++i) d.input[i] = input[i] + input_rate[i] * elapsed;
+    for (const LoadTable& table : m.loads) {
+      d.input[table.input] += load_at_time(m, table, t).value;
+    }
+    if (q != d.q.data()) std::copy(q, q + m.q_size, d.q.begin());
+    if (u != d.u.data()) std::copy(u, u + m.u_size, d.u.begin());
+    d.correction = d.damping_time = d.bias_trend = 0.0;
+    drive(t, since, d.q.data(), d.u.data());
+    std::copy(d.u.begin(), d.u.end(), d.u_damped.begin());
+    d.loop_time = loop_time();
+    for (const LoopConst& loop : m.loops) drive_loop(m, loop, t, 0.0, d);
+  }
+
   Buffer<double> matrix_, rhs_, jacobian_;  // dense only
 };
 

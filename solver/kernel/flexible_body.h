@@ -41,35 +41,30 @@ PLIANT_INLINE auto with_count(int32_t n, Function f) {
   return f(n);
 }
 
-// Rotation of a node relative to the head, from the shapes psi of the modes.
-template <class T>
-struct NodeTurn {
-  M3<T> R;        // node axes in the head frame, for a node whose axes are the head's
-  M3<T> tangent;  // T: the Jacobian's columns are T psi_i
-  V3<T> rate;     // T psi eta'
-  V3<T> bias;     // T' psi eta'
-};
-
+// sum_i shape_i x_i
 template <class T, class Count>
-PLIANT_INLINE NodeTurn<T> node_turn(Count n, const Vector3* psi, const T* eta, const T* etad,
-                                    NodeRotation rotation) {
-  V3<T> theta = V3<T>::zero(), rate = V3<T>::zero();
-  for (int32_t i = 0; i < n; ++i) {
-    const V3<T> shape = V3<T>::load(psi[i].x);
-    theta += shape * eta[i];
-    rate += shape * etad[i];
-  }
-  ExponentialMap<T> map = exponential_map(theta, rate);
+PLIANT_INLINE V3<T> combined(Count n, const Vector3* shape, const T* x) {
+  V3<T> sum = V3<T>::zero();
+  for (int32_t i = 0; i < n; ++i) sum += V3<T>::load(shape[i].x) * x[i];
+  return sum;
+}
+
+// Rotation of a node relative to the head, from the shapes psi of the modes. Its Jacobian's
+// columns are T psi_i, its rate T psi eta' and what that lacks in acceleration T' psi eta'.
+template <class T, class Count>
+PLIANT_INLINE ExponentialMap<T> node_turn(Count n, const Vector3* psi, const T* eta,
+                                          NodeRotation rotation) {
+  ExponentialMap<T> map = exponential_map(combined(n, psi, eta));
   if (rotation == NodeRotation::paper) {
     // Ghosh & Quiocho 1.1, Huynh 12: the tangent taken as I. No orientation has this rate.
     map.tangent = M3<T>::identity();
-    map.bias = V3<T>::zero();
+    map.c = map.db = map.dc = T(0.0);
   }
-  return {map.R, map.tangent, map.tangent * rate, map.bias};
+  return map;
 }
 
 // Node of a flexible body: pose, velocity, bias acceleration and Jacobian of the modes, from the
-// head's. (FORMULAS: v_k = v + w x r + phi_eff eta', w_k = w + T psi eta'.)
+// head's: v_k = v + w x r + phi eta', w_k = w + T psi eta'.
 template <class T, class Count>
 inline void node_kinematics(Count n, const Model& m, Data<T>& d, int32_t index) {
   const NodeConst& c = m.nodes[index];
@@ -79,15 +74,17 @@ inline void node_kinematics(Count n, const Model& m, Data<T>& d, int32_t index) 
   Vec6<T>* jacobian = &d.jacobian[c.work0];
   const T* eta = &d.q[b.q0 + b.joint_qs];
   const T* etad = &d.u[b.u0 + b.dofs];
+  const T* change = &d.du[b.u0 + b.dofs];
+  const T weight = T(d.correction);
   const Vector3* phi = &m.node_phi[c.phi0];
   const Vector3* psi = &m.node_psi[c.psi0];
 
-  const NodeTurn<T> turn = node_turn(n, psi, eta, etad, d.node_rotation);
+  const ExponentialMap<T> turn = node_turn(n, psi, eta, d.node_rotation);
   const M3<T> tangent = body.R * turn.tangent;
 
   V3<T>* shape = d.field_column.data();
   V3<T> position = V3<T>::load(c.position.x);
-  V3<T> rate = V3<T>::zero(), product = V3<T>::zero();
+  V3<T> product = V3<T>::zero();
   for (int32_t i = 0; i < n; ++i) {
     shape[i] = V3<T>::load(phi[i].x);
     position += shape[i] * eta[i];
@@ -98,21 +95,28 @@ inline void node_kinematics(Count n, const Model& m, Data<T>& d, int32_t index) 
     shape[pair.i] += second * eta[pair.j];
     shape[pair.j] += second * eta[pair.i];
     position += second * (eta[pair.i] * eta[pair.j]);
-    product += second * (T(2.0) * etad[pair.i] * etad[pair.j]);
+    product += second *
+               (T(2.0) * (etad[pair.i] * etad[pair.j] + weight * change[pair.i] * change[pair.j]));
   }
-  for (int32_t i = 0; i < n; ++i) {
-    rate += shape[i] * etad[i];
-    jacobian[i] = {body.R * shape[i], tangent * psi[i]};
-  }
-  const V3<T> w = body.V.ang;
-  const V3<T> r = body.R * position;
-  const V3<T> rate_W = body.R * rate;
-  const V3<T> turn_W = body.R * turn.rate;
-  node.r = r;
+  for (int32_t i = 0; i < n; ++i) jacobian[i] = {body.R * shape[i], tangent * psi[i]};
+  node.r = body.R * position;
   node.R = body.R * (turn.R * c.rotation);
-  node.V = {body.V.lin + cross(w, r) + rate_W, w + turn_W};
-  node.bias = {cross(w, cross(w, r) + rate_W * T(2.0)) + body.R * product,
-               cross(w, turn_W) + body.R * turn.bias};
+  node.bias = {body.R * product, V3<T>::zero()};
+
+  // Velocity of the node for the head's and the modes' rates; adds its velocity products.
+  const auto velocity = [&](const Vec6<T>& head, const T* rates, T times) {
+    V3<T> slide = V3<T>::zero();
+    for (int32_t i = 0; i < n; ++i) slide += shape[i] * rates[i];
+    const V3<T> angle_rate = combined(n, psi, rates), w = head.ang;
+    const V3<T> slide_W = body.R * slide, turn_W = tangent * angle_rate;
+    const V3<T> wxr = cross(w, node.r);
+    node.bias += Vec6<T>{cross(w, wxr + slide_W * T(2.0)),
+                         cross(w, turn_W) + body.R * turn.bias(angle_rate)} *
+                 times;
+    return Vec6<T>{head.lin + wxr + slide_W, w + turn_W};
+  };
+  node.V = velocity(body.V, etad, T(1.0));
+  if (d.correction != 0.0) node.dV = velocity(body.dV, change, weight);
 }
 
 template <class T>
@@ -130,12 +134,15 @@ PLIANT_INLINE void add_product(Count n, const double* __restrict A, const T* x, 
 }
 
 // Inertia M, first moment, forces G, mode columns, modal mass matrix and modal forces of a body
-// with modes, from its head's pose and velocity: writes the body's part of Data.
-template <class T, class Count>
+// with modes, from its head's pose and velocity: writes the body's part of Data. `corrected`: with
+// the velocity products of du.
+template <bool corrected, class T, class Count>
 inline void flexible_terms(Count n, const Model& m, const BodyConst& b, Data<T>& d,
                            BodyWork<T>& body) {
   const T* eta = &d.q[b.q0 + b.joint_qs];
   const T* etad = &d.u[b.u0 + b.dofs];
+  const T* change = &d.du[b.u0 + b.dofs];
+  const T weight = T(d.correction);
   InternalWork<T>* internal = &d.internal[b.internal0];
   T* coupling = &d.coupling[b.coupling0];
   const Vector3* field = &m.fields[b.field0];
@@ -143,39 +150,52 @@ inline void flexible_terms(Count n, const Model& m, const BodyConst& b, Data<T>&
   const double* stiffness = mass_matrix + n * n;
   const double* damping = stiffness + n * n;
 
+  // Coordinates, rates and rates of the change of all fields
   const T* e = eta;
   const T* ed = etad;
+  const T* ec = change;
   T* ea = d.field_a.data();
   T* bias = d.field_bias.data();
   V3<T>* moment_column = d.field_column.data();  // C_f
   if (b.pairs > 0) {
     T* field_q = d.field_q.data();
     T* field_u = d.field_u.data();
+    T* field_du = d.field_du.data();
     std::copy(eta, eta + n, field_q);
     std::copy(etad, etad + n, field_u);
+    if (corrected) std::copy(change, change + n, field_du);
     for (int32_t p = 0; p < b.pairs; ++p) {
       const Pair& pair = m.pairs[b.pair0 + p];
-      const T weight = T(pair.weight);
-      field_q[n + p] = weight * eta[pair.i] * eta[pair.j];
-      field_u[n + p] = weight * (eta[pair.i] * etad[pair.j] + etad[pair.i] * eta[pair.j]);
-      ea[n + p] = T(2.0) * weight * etad[pair.i] * etad[pair.j];
+      const T factor = T(pair.weight);
+      field_q[n + p] = factor * eta[pair.i] * eta[pair.j];
+      field_u[n + p] = factor * (eta[pair.i] * etad[pair.j] + etad[pair.i] * eta[pair.j]);
+      ea[n + p] = T(2.0) * factor * etad[pair.i] * etad[pair.j];
+      if (corrected) {
+        field_du[n + p] = factor * (eta[pair.i] * change[pair.j] + change[pair.i] * eta[pair.j]);
+        ea[n + p] += T(2.0) * factor * weight * change[pair.i] * change[pair.j];
+      }
     }
     e = field_q;
     ed = field_u;
+    ec = field_du;
   }
 
   const V3<T> w = transposed_times(body.R, body.V.ang);  // head frame, as all until the end
+  const V3<T> dw = corrected ? transposed_times(body.R, body.dV.ang) : V3<T>::zero();
   const T two = T(2.0);
   const M3<T> axes = M3<T>::identity();
-  const M3<T> centrifugal = outer(w, w) - axes * dot(w, w);
+  M3<T> centrifugal = outer(w, w) - axes * dot(w, w);
+  if (corrected) centrifugal += (outer(dw, dw) - axes * dot(dw, dw)) * weight;
   const M3<T> gyroscopic = cross_matrix(w * -two);  // by rows, as Q
+  const M3<T> gyroscopic_change = cross_matrix(dw * (-two * weight));
 
   V3<T> moment = V3<T>::load(b.first_moment.x);
-  V3<T> moment_rate = V3<T>::zero(), moment_product = V3<T>::zero();
+  V3<T> moment_rate = V3<T>::zero(), moment_change = V3<T>::zero(), moment_product = V3<T>::zero();
   const auto add_field = [&](int32_t f) {
     const V3<T> S = V3<T>::load(field[f].x);
     moment += S * e[f];
     moment_rate += S * ed[f];
+    if (corrected) moment_change += S * ec[f];
     bias[f] = T(0.0);
     moment_column[f] = V3<T>::zero();
   };
@@ -186,35 +206,45 @@ inline void flexible_terms(Count n, const Model& m, const BodyConst& b, Data<T>&
   }
 
   // (1)-(6) over the non-zero rows of Q.
-  M3<T> change = M3<T>::zero(), Qv = M3<T>::zero();  // by rows; change of P, unsymmetrised
+  // By rows; dP is the change of P, unsymmetrised.
+  M3<T> dP = M3<T>::zero(), Qv = M3<T>::zero(), Qv_change = M3<T>::zero();
   for (int32_t s = b.slot0; s < b.slot0 + b.slots; ++s) {
     const Slot& slot = m.slots[s];
     const Vector3* B = &m.slot_values[slot.value0];
     const int32_t* g = &m.slot_fields[slot.value0];
     const V3<T> constant = V3<T>::load(slot.constant.x);
-    V3<T> Q = constant, Z = V3<T>::zero();
+    V3<T> Q = constant, Z = V3<T>::zero(), Z_change = V3<T>::zero();
     for (int32_t k = 0; k < slot.values; ++k) {
       Q += V3<T>::load(B[k].x) * e[g[k]];
       Z += V3<T>::load(B[k].x) * ed[g[k]];
+      if (corrected) Z_change += V3<T>::load(B[k].x) * ec[g[k]];
     }
     const int32_t f = slot.field, row = slot.row;
-    change.c[row] += (Q + constant) * e[f];
+    dP.c[row] += (Q + constant) * e[f];
     Qv.c[row] += Q * ed[f];
+    if (corrected) {
+      Qv_change.c[row] += Q * ec[f];
+      bias[f] += dot(gyroscopic_change.c[row], Z_change);
+    }
     bias[f] += dot(Vec6<T>{centrifugal.c[row], gyroscopic.c[row]}, Vec6<T>{Q, Z});
     moment_column[f] += cross(Q, axes.c[row]);
   }
-  M3<T> J = M3<T>::load(b.inertia.c) + axes * trace(change) - (change + transpose(change)) * T(0.5);
+  M3<T> J = M3<T>::load(b.inertia.c) + axes * trace(dP) - (dP + transpose(dP)) * T(0.5);
 
-  V3<T> spin = V3<T>::zero();  // Jpsi eta'
-  for (int32_t i = 0; i < n; ++i) {
-    spin += V3<T>::load(m.psi_inertia[b.psi0 + i].x) * etad[i];
-  }
-  V3<T> bias_lin = cross(w, cross(w, moment) + moment_rate * two) + moment_product;
-  V3<T> bias_ang = cross(w, J * w + spin) + (w * trace(Qv) - transposed_times(Qv, w)) * two;
+  const Vector3* psi_inertia = &m.psi_inertia[b.psi0];
+  // (4) and (5) for an angular velocity and modal rates
+  const auto products = [&](V3<T> w, V3<T> moment_rate, const T* rates, const M3<T>& Qv) {
+    const V3<T> spin = J * w + combined(n, psi_inertia, rates);
+    return Vec6<T>{cross(w, cross(w, moment) + moment_rate * two),
+                   cross(w, spin) + (w * trace(Qv) - transposed_times(Qv, w)) * two};
+  };
+  Vec6<T> head_bias = products(w, moment_rate, etad, Qv);
+  if (corrected) head_bias += products(dw, moment_change, change, Qv_change) * weight;
+  head_bias.lin += moment_product;
 
   for (int32_t i = 0; i < n; ++i) {
     internal[i].column = {V3<T>::load(field[i].x),
-                          moment_column[i] + V3<T>::load(m.psi_inertia[b.psi0 + i].x)};
+                          moment_column[i] + V3<T>::load(psi_inertia[i].x)};
     std::copy(mass_matrix + i * n, mass_matrix + (i + 1) * n, coupling + i * b.stride);
   }
 
@@ -227,7 +257,7 @@ inline void flexible_terms(Count n, const Model& m, const BodyConst& b, Data<T>&
       for (int32_t p = n; p < nh; ++p) bias[f] += T(hat[f * nh + p]) * ea[p];
     }
     for (int32_t p = n; p < nh; ++p) {
-      bias_ang += moment_column[p] * ea[p];
+      head_bias.ang += moment_column[p] * ea[p];
     }
     for (int32_t p = 0; p < b.pairs; ++p) {
       const Pair& pair = m.pairs[b.pair0 + p];
@@ -260,13 +290,23 @@ inline void flexible_terms(Count n, const Model& m, const BodyConst& b, Data<T>&
     }
   }
 
+  const T* damped = &d.u_damped[b.u0 + b.dofs];
+  const T later = T(d.damping_time);
   if (b.diagonal) {
     for (int32_t i = 0; i < n; ++i) {
-      bias[i] += T(stiffness[i * n + i]) * eta[i] + T(damping[i * n + i]) * etad[i];
+      const T rate = T(damping[i * n + i]);
+      bias[i] += T(stiffness[i * n + i]) * eta[i] + rate * damped[i];
+      if (corrected) coupling[i * b.stride + i] += later * rate;
     }
   } else {
     add_product(n, stiffness, eta, bias);
-    add_product(n, damping, etad, bias);
+    for (int32_t i = 0; i < n; ++i) {
+      for (int32_t j = 0; j < n; ++j) {
+        const T rate = T(damping[i * n + j]);
+        bias[i] += rate * damped[j];
+        if (corrected && j <= i) coupling[i * b.stride + j] += later * rate;
+      }
+    }
   }
   for (int32_t i = 0; i < n; ++i) internal[i].rhs = -bias[i];
 
@@ -275,13 +315,18 @@ inline void flexible_terms(Count n, const Model& m, const BodyConst& b, Data<T>&
     const PointConst& point = m.points[b.point0 + k];
     const Vector3* shape = &m.point_psi[point.psi0];
     V3<T>* psi = d.psi.data();
-    const NodeTurn<T> turn = node_turn(n, shape, eta, etad, d.node_rotation);
+    const ExponentialMap<T> turn = node_turn(n, shape, eta, d.node_rotation);
     for (int32_t i = 0; i < n; ++i) psi[i] = turn.tangent * shape[i];
     const M3<T> Jk = rotated(turn.R, point.inertia);
-    const V3<T> wk = w + turn.rate;
-    const V3<T> torque = Jk * (cross(w, turn.rate) + turn.bias) + cross(wk, Jk * wk);
+    const auto torque_of = [&](V3<T> w, const T* rates) {
+      const V3<T> angle_rate = combined(n, shape, rates), rate = turn.tangent * angle_rate;
+      const V3<T> wk = w + rate;
+      return Jk * (cross(w, rate) + turn.bias(angle_rate)) + cross(wk, Jk * wk);
+    };
+    V3<T> torque = torque_of(w, etad);
+    if (corrected) torque += torque_of(dw, change) * weight;
     J += Jk;
-    bias_ang += torque;
+    head_bias.ang += torque;
     for (int32_t i = 0; i < n; ++i) {
       const V3<T> Jpsi = Jk * psi[i];
       internal[i].column.ang += Jpsi;
@@ -295,7 +340,7 @@ inline void flexible_terms(Count n, const Model& m, const BodyConst& b, Data<T>&
   body.M.A = M3<T>::identity() * T(b.mass);
   body.M.B = cross_matrix(-body.moment);
   body.M.C = rotated(body.R, J);
-  body.G = {-(body.R * bias_lin), -(body.R * bias_ang)};
+  body.G = {-(body.R * head_bias.lin), -(body.R * head_bias.ang)};
   for (int32_t i = 0; i < n; ++i) {
     internal[i].column = {body.R * internal[i].column.lin, body.R * internal[i].column.ang};
   }
@@ -303,7 +348,12 @@ inline void flexible_terms(Count n, const Model& m, const BodyConst& b, Data<T>&
 
 template <class T>
 inline void flexible_terms(const Model& m, const BodyConst& b, Data<T>& d, BodyWork<T>& body) {
-  with_count(b.modes, [&](auto n) { flexible_terms(n, m, b, d, body); });
+  with_count(b.modes, [&](auto n) {
+    if constexpr (std::is_same_v<T, double>) {
+      if (d.correction != 0.0) return flexible_terms<true>(n, m, b, d, body);
+    }
+    flexible_terms<false>(n, m, b, d, body);
+  });
 }
 
 }  // namespace pliant::PLIANT_ISA

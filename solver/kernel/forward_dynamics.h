@@ -15,19 +15,31 @@
 
 namespace pliant::PLIANT_ISA {
 
-// Spring, friction and stops of one freedom; q, u its position and speed.
+// What acts on one freedom by itself: elastic - damping * speed.
 template <class T>
-inline T passive_effort(const DofConst& c, T q, T u) {
-  T effort = T(-c.stiffness) * (q - T(c.rest)) - T(c.viscous) * u;
-  if (c.coulomb != 0.0) effort -= T(c.coulomb) * hyperbolic_tangent(u / T(c.transition_speed));
+struct PassiveEffort {
+  T elastic, damping;
+};
+
+// Of the spring, friction and stops of a freedom at the position q and the speed u. Dry friction
+// c tanh(u / transition) is a damper that depends on the speed.
+template <class T>
+inline PassiveEffort<T> passive_effort(const DofConst& c, T q, T u) {
+  PassiveEffort<T> effort{T(-c.stiffness) * (q - T(c.rest)), T(c.viscous)};
+  if (c.coulomb != 0.0) {
+    const T x = u / T(c.transition_speed);
+    effort.damping += T(c.coulomb / c.transition_speed) * tangent_ratio(x);
+  }
   if (c.stop_stiffness != 0.0) {
     // A stop only pushes back: its damper never pulls.
-    if (value(q) > c.stop_upper) {
-      const T push = T(c.stop_stiffness) * (q - T(c.stop_upper)) + T(c.stop_damping) * u;
-      if (value(push) > 0.0) effort -= push;
-    } else if (value(q) < c.stop_lower) {
-      const T push = T(c.stop_stiffness) * (T(c.stop_lower) - q) - T(c.stop_damping) * u;
-      if (value(push) > 0.0) effort += push;
+    const bool above = value(q) > c.stop_upper;
+    if (above || value(q) < c.stop_lower) {
+      const T push = T(-c.stop_stiffness) * (q - T(above ? c.stop_upper : c.stop_lower));
+      const double whole = value(push - T(c.stop_damping) * u);
+      if (above ? whole < 0.0 : whole > 0.0) {
+        effort.elastic += push;
+        effort.damping += T(c.stop_damping);
+      }
     }
   }
   return effort;
@@ -43,19 +55,19 @@ PLIANT_INLINE void joint_efforts(const Model& m, const BodyConst& b, Data<T>& d)
   if (!b.passive) return;
   const DofConst* c = &m.dofs[b.dof0];
   const T* q = &d.q[b.q0];
-  const T* u = &d.u[b.u0];
+  const auto add = [&](int32_t k, T position) {
+    dof[k].damping = T(0.0);
+    if (!c[k].passive) return;
+    const T u = d.u[b.u0 + k];
+    const PassiveEffort<T> effort = passive_effort(c[k], position, u);
+    dof[k].force += effort.elastic - effort.damping * d.u_damped[b.u0 + k];
+    dof[k].damping = T(d.damping_time) * effort.damping;
+  };
   const int32_t charted = b.translations + b.rotations;
-  for (int32_t k = 0; k < charted; ++k) {
-    if (c[k].passive) dof[k].force += passive_effort(c[k], q[k], u[k]);
-  }
+  for (int32_t k = 0; k < charted; ++k) add(k, q[k]);
   if (b.quaternion) {
     const V3<T> theta = rotation_vector(q + b.translations);
-    for (int32_t k = 0; k < 3; ++k) {
-      const DofConst& ck = c[b.translations + k];
-      if (ck.passive) {
-        dof[b.translations + k].force += passive_effort(ck, theta[k], u[b.translations + k]);
-      }
-    }
+    for (int32_t k = 0; k < 3; ++k) add(b.translations + k, theta[k]);
   }
 }
 
@@ -72,18 +84,20 @@ inline void wheel_terms(const Model& m, const BodyConst& b, Data<T>& d, BodyWork
     const int32_t row = b.modes + k;
     const T inertia = T(c.inertia);
     V3<T> axis = body.R * c.axis;
-    V3<T> w = body.V.ang;
+    V3<T> w = body.V.ang, dw = body.dV.ang;
     T drag = T(0.0);
     const Vec6<T>* jacobian = nullptr;
     if (b.modes > 0) {
       const NodeWork<T>& node = d.node[c.node];
       axis = node.R * c.axis;
       w = node.V.ang;
+      dw = node.dV.ang;
       drag = inertia * dot(axis, node.bias.ang);
       jacobian = &d.jacobian[m.nodes[c.node].work0];
     }
     const V3<T> momentum = axis * inertia;
-    const V3<T> torque = cross(w, momentum) * d.u[c.u];
+    V3<T> torque = cross(w, momentum) * d.u[c.u];
+    if (d.correction != 0.0) torque += cross(dw, momentum) * (T(d.correction) * d.du[c.u]);
     body.G.ang -= torque;
     internal[row].column = {V3<T>::zero(), momentum};
     internal[row].rhs = d.input[m.wheel_input0 + b.wheel0 + k] - drag;
@@ -96,98 +110,118 @@ inline void wheel_terms(const Model& m, const BodyConst& b, Data<T>& d, BodyWork
   }
 }
 
+// Velocity of a head for that of where the joint hangs and the joint's speeds, and the
+// acceleration by their products. The joint's axes must be in Data.
+template <class T>
+struct HeadVelocity {
+  Vec6<T> V, products;
+};
+
+template <class T>
+PLIANT_INLINE HeadVelocity<T> head_velocity(const BodyConst& b, const DofWork<T>* dof, V3<T> arm,
+                                            const Vec6<T>& inboard, const T* u) {
+  const V3<T> w = inboard.ang;
+  V3<T> slide = V3<T>::zero();
+  for (int32_t k = 0; k < b.translations; ++k) slide += dof[k].axis * u[k];
+  const V3<T> wxarm = cross(w, arm);
+  // Rotations in sequence; each axis is carried by the ones before it, those of a quaternion by
+  // all together.
+  V3<T> spin = w, spin_products = V3<T>::zero();
+  for (int32_t k = b.translations; k < b.dofs; ++k) {
+    const V3<T> turn = dof[k].axis * u[k];
+    spin_products += cross(b.quaternion ? w : spin, turn);
+    spin += turn;
+  }
+  return {{inboard.lin + wxarm + slide, spin}, {cross(w, wxarm + slide * T(2.0)), spin_products}};
+}
+
+// Forces of a rigid body by its spin, about its head.
+template <class T>
+PLIANT_INLINE Vec6<T> spin_force(const BodyWork<T>& body, V3<T> w) {
+  return {cross(w, cross(w, body.moment)), cross(w, body.M.C * w)};
+}
+
 template <class T>
 inline void outward(const Model& m, Data<T>& d) {
   const auto count = static_cast<int32_t>(m.bodies.size());
+  const bool corrected = d.correction != 0.0;
+  const T weight = T(d.correction);
   for (int32_t i = 0; i < count; ++i) {
     const BodyConst& b = m.bodies[i];
     const DofConst* c = &m.dofs[b.dof0];
     BodyWork<T>& body = d.body[i];
     DofWork<T>* dof = &d.dof[b.dof0];
     const T* q = &d.q[b.q0];
-    const T* u = &d.u[b.u0];
 
     // Where the joint hangs: a rigid parent's head, a flexible parent's node, or the ground.
     M3<T> R;
     V3<T> p;
-    Vec6<T> V, bias = Vec6<T>::zero();
+    Vec6<T> V, dV, bias = Vec6<T>::zero();
     if (b.parent < 0) {
       R = M3<T>::identity();
       p = V3<T>::zero();
-      V = Vec6<T>::zero();
+      V = dV = Vec6<T>::zero();
     } else if (b.parent_node < 0) {
       const BodyWork<T>& parent = d.body[b.parent];
       R = parent.R;
       p = parent.p;
       V = parent.V;
+      dV = parent.dV;
     } else {
       const NodeWork<T>& node = d.node[b.parent_node];
       R = node.R;
       p = d.body[b.parent].p + node.r;
       V = node.V;
+      dV = node.dV;
       bias = node.bias;
     }
 
-    // Translations, before the rotations; arm = y of the derivation.
+    // Position: translations, then rotations in sequence.
     V3<T> arm = R * b.p_PJ;
-    V3<T> slide = V3<T>::zero();
-    V3<T> held_lin = V3<T>::zero();
     for (int32_t k = 0; k < b.translations; ++k) {
       dof[k].axis = R * c[k].axis_parent;
       arm += dof[k].axis * q[k];
-      slide += dof[k].axis * u[k];
-      if (d.held[b.dof0 + k]) {
-        held_lin += dof[k].axis * dof[k].acceleration;
-      }
     }
-    const V3<T> w = V.ang;
-    const V3<T> wxarm = cross(w, arm);
-    body.arm = arm;
-    body.p = p + arm;
-    body.V.lin = V.lin + wxarm + slide;
-    body.bias.lin = bias.lin + cross(bias.ang, arm) + cross(w, wxarm + slide * T(2.0)) + held_lin;
-
-    // Rotations in sequence; each axis is carried by the ones before it.
-    V3<T> spin = w;
-    V3<T> spin_bias = bias.ang;
     if (b.quaternion) {
       R = R * (M3<T>::load(b.R_PJ.c) * matrix_of(q + b.translations));
-      V3<T> relative = V3<T>::zero();
-      for (int32_t k = 0; k < 3; ++k) {
-        const int32_t j = b.translations + k;
-        dof[j].axis = R.c[k];
-        relative += R.c[k] * u[j];
-      }
-      spin_bias += cross(w, relative);
-      spin += relative;
+      for (int32_t k = 0; k < 3; ++k) dof[b.translations + k].axis = R.c[k];
     } else if (b.rotations == 0) {
       R = R * b.R_PJ;
     } else {
       for (int32_t k = b.translations; k < b.dofs; ++k) {
         T sine, cosine;
         sine_cosine(q[k], sine, cosine);
-        const V3<T> axis = R * (k == b.translations ? c[k].axis_parent : c[k].axis);
+        dof[k].axis = R * (k == b.translations ? c[k].axis_parent : c[k].axis);
         R = R * (M3<T>::load(c[k].K0.c) + M3<T>::load(c[k].K1.c) * cosine +
                  M3<T>::load(c[k].K2.c) * sine);
-        dof[k].axis = axis;
-        const V3<T> turn = axis * u[k];
-        spin_bias += cross(spin, turn);
-        spin += turn;
-        if (d.held[b.dof0 + k]) spin_bias += axis * dof[k].acceleration;
       }
     }
     body.R = R;
-    body.V.ang = spin;
-    body.bias.ang = spin_bias;
+    body.p = p + arm;
+    body.arm = arm;
+
+    // Velocity, and the acceleration that is there without any of the unknown ones.
+    const HeadVelocity<T> own = head_velocity(b, dof, arm, V, &d.u[b.u0]);
+    body.V = own.V;
+    body.bias = motion_at(bias, arm) + own.products;
+    if (corrected) {
+      const HeadVelocity<T> change = head_velocity(b, dof, arm, dV, &d.du[b.u0]);
+      body.dV = change.V;
+      body.bias += change.products * weight;
+    }
+    for (int32_t k = 0; k < b.dofs; ++k) {
+      if (!d.held[b.dof0 + k]) continue;
+      (k < b.translations ? body.bias.lin : body.bias.ang) += dof[k].axis * dof[k].acceleration;
+    }
     joint_efforts(m, b, d);
 
     if (b.modes == 0) {
-      const V3<T> moment = R * b.first_moment;
-      body.moment = moment;
+      body.moment = R * b.first_moment;
       body.M.A = M3<T>::identity() * T(b.mass);
-      body.M.B = cross_matrix(-moment);
+      body.M.B = cross_matrix(-body.moment);
       body.M.C = rotated(R, b.inertia);
-      body.G = {-cross(spin, cross(spin, moment)), -cross(spin, body.M.C * spin)};
+      body.G = spin_force(body, body.V.ang) * T(-1.0);
+      if (corrected) body.G -= spin_force(body, body.dV.ang) * weight;
     } else {
       flexible_terms(m, b, d, body);
       for (int32_t k = 0; k < b.actives; ++k) {

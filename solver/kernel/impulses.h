@@ -60,30 +60,58 @@ inline void close_rows(const Model& m, Data<double>& d, double* amount) {
 // The jump of all speeds, into d.udot, by the impulses that stop the joint of a body while loops
 // keep their rates: S p = -u with S the inverse inertia along the joint's freedoms, loops holding.
 // Needs inward() and, with loops, loop_columns().
-inline void stop_joint(const Model& m, Data<double>& d, int32_t body) {
+inline Status stop_joint(const Model& m, Data<double>& d, int32_t body) {
   const BodyConst& b = m.bodies[body];
   const auto held = static_cast<int32_t>(m.loop_rows.size());
   const auto loops = static_cast<int32_t>(m.loops.size());
   const int32_t n = b.dofs;
   const BodyPath path = path_of(m, d, body);
   Pack<double>* y = d.node_column.data();
-  clear_path(m, d, path, y);
+  clear_path(m, path, y);
   add_efforts(m, d, body, y);
-  clean_path(m, d, path, y);
-  Pack<double> open[6], rows[6];
-  products(m, d, path, y, path, y, n, open);
+  Pack<double> rows[6];
   inverse_inertia(m, d, path, y, n, rows);
 
-  double S[36], p[6], scale[6], scratch[6];
+  // Freedoms that loops leave to the joint, by kinematics as (5) of loops.h: what is left of a unit
+  // effort, in the metric there, beside the live rows.
+  double S[36], left[36], L[36], p[6], scale[6], scratch[6];
   int32_t order[6];
   for (int32_t k = 0; k < n; ++k) {
+    double* row = d.multiplier_scratch.data();
+    for (int32_t l = 0; l < loops; ++l) {
+      const LoopConst& loop = m.loops[l];
+      const Pack<double>& J = d.row_jacobian[l * m.u_size + b.u0 + k];
+      const bool on_path = std::binary_search(&m.loop_paths[loop.path0],
+                                              &m.loop_paths[loop.path0] + loop.paths, body);
+      for (int32_t i = 0; i < loop.rows; ++i) {
+        row[loop.row0 + i] = on_path ? J.a[i] * m.row_scale[loop.row0 + i] : 0.0;
+      }
+    }
+    if (held > 0) {
+      solve_ordered(d.kinematic_matrix.data(), held, d.pivot_order.data(), d.loop_rank,
+                    static_cast<const double*>(nullptr), row, d.row_scratch.data());
+    }
+    for (int32_t j = 0; j <= k; ++j) {
+      double taken = 0.0;
+      for (int32_t l = 0; l < loops; ++l) {
+        const LoopConst& loop = m.loops[l];
+        const Pack<double>& J = d.row_jacobian[l * m.u_size + b.u0 + j];
+        for (int32_t i = 0; i < loop.rows; ++i) {
+          const int32_t at = loop.row0 + i;
+          if (row[at] != 0.0) taken += row[at] * J.a[i] * m.row_scale[at];
+        }
+      }
+      const double reach = std::sqrt(m.reach[b.u0 + j] * m.reach[b.u0 + k]);
+      left[k * n + j] = (j == k ? 1.0 : 0.0) - taken * reach;
+      S[k * n + j] = rows[k].a[j];
+    }
     p[k] = -d.u[b.u0 + k];
-    for (int32_t j = 0; j <= k; ++j) S[k * n + j] = rows[k].a[j];
-    // where loops hold the joint already only rounding is left
-    if (rows[k].a[k] <= kDependent * open[k].a[k]) S[k * n + k] = 0.0;
   }
-  const int32_t rank = factor_semidefinite(S, n, order, scale);
-  solve_semidefinite(S, n, rank, order, scale, p, scratch);
+  const int32_t rank = find_independent(left, n, order);
+  if (const int32_t lost = factor_ordered(S, n, order, rank, L, scale); lost >= 0) {
+    return {Code::loop_lost, 0, L[lost * n + lost], 0};
+  }
+  solve_ordered(L, n, order, rank, scale, p, scratch);
 
   double* sum = d.column_sum.data();
   std::fill(sum, sum + m.u_size, 0.0);
@@ -103,6 +131,7 @@ inline void stop_joint(const Model& m, Data<double>& d, int32_t body) {
     for (int32_t l = 0; l < loops; ++l) add_columns(m, d, l, reaction, sum);
   }
   outward_response(m, d, sum);
+  return {};
 }
 
 }  // namespace pliant::PLIANT_ISA

@@ -15,19 +15,22 @@ class Instance final : public Stepper {
   void configure(const Options& options) override {
     set_time(time());
     s_.options = options;
+    s_.step = options.step;
     s_.d.node_rotation = options.node_rotation;
     if (options.algorithm == Algorithm::dense) s_.reserve_matrix();
     if (options.integrator == Integrator::rk4 && rk4_scratch_.size() == 0) {
       rk4_scratch_ = Buffer<double>(2 * m_.q_size + m_.u_size);
     }
-    s_.state.previous_valid() = 0.0;
+    s_.state.forget_accelerations();
   }
   const Options& options() const override { return s_.options; }
-  void set_step(double step) override {
-    if (step == s_.options.step) return;
+  void set_step(double step, double nominal) override {
+    s_.options.step = nominal;
+    if (step == s_.step) return;
     set_time(time());
-    s_.options.step = step;
+    s_.step = step;
   }
+  double step_size() const override { return s_.step; }
 
   void reset() override {
     Buffer<double>& block = s_.state.block();
@@ -58,9 +61,9 @@ class Instance final : public Stepper {
   double* q() override { return s_.state.q(); }
   double* u() override { return s_.state.u(); }
   void state_written() override {
-    s_.state.previous_valid() = 0.0;
+    s_.state.forget_accelerations();
     s_.keep_motion_start();
-    s_.drive(time(), 0.0, q(), u());
+    s_.drive(at(time()), 0.0, q(), u());
     forget();
   }
   Status lock(int32_t body, bool on) override {
@@ -68,12 +71,14 @@ class Instance final : public Stepper {
     double* locked = s_.state.locked() + b.dof0;
     if (b.dofs == 0 || (locked[0] != 0.0) == on) return {};
     if (on) {
-      if (Status bad = jump([&] { stop_joint(m_, s_.d, body); }); bad.code != Code::ok) return bad;
+      if (Status bad = jump([&] { return stop_joint(m_, s_.d, body); }); bad.code != Code::ok) {
+        return bad;
+      }
       std::fill(u() + b.u0, u() + b.u0 + b.dofs, 0.0);
     }
     std::fill(locked, locked + b.dofs, on ? 1.0 : 0.0);
     s_.find_held();
-    s_.state.previous_valid() = 0.0;
+    s_.state.forget_accelerations();
     forget();
     return {};
   }
@@ -218,7 +223,7 @@ class Instance final : public Stepper {
   // totals are taken before it.
   void forget() { accelerations_known_ = totals_known_ = false; }
 
-  void put_state_into_data() { s_.set_moment(time(), 0.0, q(), u()); }
+  void put_state_into_data() { s_.set_present(); }
 
   Status need_accelerations(bool with_totals) {
     if (accelerations_known_ && (totals_known_ || !with_totals)) return {};
@@ -255,8 +260,10 @@ class Instance final : public Stepper {
     prepare(m_, s_.d);
     const double before = totals(m_, s_.d).kinetic;
     if (Status bad = inward(m_, s_.d); bad.code != Code::ok) return bad;
-    if (!m_.loops.empty()) loop_columns(m_, s_.d);
-    find();
+    if (!m_.loops.empty()) {
+      if (Status bad = loop_columns(m_, s_.d); bad.code != Code::ok) return bad;
+    }
+    if (Status bad = find(); bad.code != Code::ok) return bad;
     for (int32_t i = 0; i < m_.u_size; ++i) u()[i] += s_.d.udot[i];
     forget();
     need_totals();
@@ -270,13 +277,14 @@ class Instance final : public Stepper {
     put_state_into_data();
     prepare(m_, s_.d);
     if (Status bad = inward(m_, s_.d); bad.code != Code::ok) return bad;
-    loop_columns(m_, s_.d);
+    if (Status bad = loop_columns(m_, s_.d); bad.code != Code::ok) return bad;
     for (int32_t i = 0; i < rows; ++i) s_.d.multiplier[i] = s_.d.loop_row[i].gap;
     close_rows(m_, s_.d, s_.d.multiplier.data());
     s_.drift(q(), q(), s_.d.udot.data(), 1.0);
     return jump([&] {
       for (int32_t i = 0; i < rows; ++i) s_.d.multiplier[i] = s_.d.loop_row[i].rate;
       close_rows(m_, s_.d, s_.d.multiplier.data());
+      return Status{};
     });
   }
 
@@ -304,19 +312,20 @@ class Instance final : public Stepper {
       d.input[i] = {s_.input[i] + rate * elapsed, part(along.input, i) + rate * along.time};
     }
     for (const LoadTable& table : m_.loads) {
-      const LoadValue load = load_at_time(m_, table, t);
+      const LoadValue load = load_at_time(m_, table, at(t));
       d.input[table.input] += Dual(load.value, load.slope * along.time);
     }
     std::copy(s_.d.held.begin(), s_.d.held.end(), d.held.begin());
     const auto driven = static_cast<int32_t>(m_.driven.size());
     for (int32_t i = 0; i < driven; ++i) {
-      const Motion x = s_.motion(i, t, 0.0);
+      const Motion x = s_.motion(i, at(t), 0.0);
       d.q[m_.driven_q[i]] = {x.position, x.rate * along.time};
       d.u[m_.driven[i]] = {x.rate, x.acceleration * along.time};
       d.dof[m_.driven_dof[i]].acceleration = {x.acceleration, x.jerk * along.time};
     }
+    std::copy(d.u.begin(), d.u.end(), d.u_damped.begin());
     d.loop_time = s_.loop_time();
-    for (const LoopConst& loop : m_.loops) drive_loop(m_, loop, t, along.time, d);
+    for (const LoopConst& loop : m_.loops) drive_loop(m_, loop, at(t), along.time, d);
     d.loaded_count = s_.d.loaded_count;
     std::copy(s_.d.loaded.begin(), s_.d.loaded.end(), d.loaded.begin());
     for (int32_t k = 0; along.input != nullptr && k < static_cast<int32_t>(m_.nodes.size()); ++k) {

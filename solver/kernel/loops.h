@@ -15,9 +15,20 @@
 //
 // Multipliers (Ghosh & Quiocho, Step 4), stabilised after Baumgarte with the time constant T:
 //     Lambda lam = -(g''_0 + 2 g'/T + g/T^2),   Lambda_ij by (1) of columns.h                (3)
-// g''_0 from the accelerations without loops. Rows are scaled to Lambda_ii = 1 and eliminated by
-// largest pivot; one below kDependent depends on the others, or nothing can move it, and takes no
-// force, which leaves the accelerations unique.
+// g''_0 from the accelerations without loops. An integrator that knows the speed in the middle of
+// its step only by the unknown accelerations, u + h/2 u' (integrators.h), has the rate there:
+//     (1 + h/T) Lambda lam = -(g''_0 + 2/T [J (u + h/2 u'_0) + h^2/4 b'] + [g - h^2/8 b]/T^2)  (4)
+// Loops that are closed at both ends of the step have the gap h^2/8 b at q (+) h/2 u and the rate
+// -h^2/4 b' there at the mean speed, b = g'' - J u' the row's bias; b' from its last two values.
+//
+// Which rows can be held at all is a matter of kinematics, not of mass: with J_iu what row i does
+// to the speed u, rotations taken at the arm's length L of the loop, and w_u the way that a unit
+// of u moves the nodes of loops (L for a rotation),
+//     A_ij = sum_u J_iu J_ju / w_u^2                                                         (5)
+// is factorised by largest pivot. A row whose pivot is below kDependent is moved by nothing or
+// follows from the others; it takes no force, which leaves the accelerations unique. In Lambda a
+// light ring between two heavy modules looks like that too, and must not be dropped: there only
+// rounding is feared.
 #pragma once
 
 #include <algorithm>
@@ -28,10 +39,14 @@
 
 namespace pliant::PLIANT_ISA {
 
-// Square of the angle, 1e-4 rad, below which directions are one. It must exceed the gaps within a
-// step: of an overconstrained mechanism (Bricard's) that is a little open, the redundant direction
-// differs from the others by about the gap, and would be followed with enormous forces.
+// Square of the angle, 1e-4 rad, below which directions are one, or none. It must exceed the gaps
+// within a step: of an overconstrained mechanism (Bricard's) that is a little open, the redundant
+// direction differs from the others by about the gap, and would be followed with enormous forces.
 constexpr double kDependent = 1e-8;
+// Pivot of the scaled Lambda that is rounding: what a row does is lost behind the other rows.
+constexpr double kLost = 1e-13;
+// How far a row that takes no force may open and go on opening: radians, or parts of L.
+constexpr double kOpen = 1e-2;
 
 // Sets the targets of a loop's prescribed directions at the time t; `rate` is how fast the time
 // goes along the direction of a Dual, zero for plain numbers.
@@ -45,7 +60,8 @@ inline void set_target(LoopTarget<Dual>& target, const Motion& x, double rate) {
 }
 
 template <class T>
-inline void drive_loop(const Model& m, const LoopConst& loop, double t, double rate, Data<T>& d) {
+inline void drive_loop(const Model& m, const LoopConst& loop, TableTime t, double rate,
+                       Data<T>& d) {
   T angle = T(0.0);
   for (int32_t i = loop.row0; i < loop.row0 + loop.rows; ++i) {
     const LoopRow& row = m.loop_rows[i];
@@ -61,27 +77,35 @@ template <class T>
 struct LoopEnd {
   V3<T> p;
   M3<T> R;
-  Vec6<T> V, bias;  // bias: acceleration for zero accelerations of head and modes
+  Vec6<T> V, dV, bias;  // as NodeWork has them
 };
 
 template <class T>
 inline LoopEnd<T> loop_end(const Model& m, Data<T>& d, int32_t node) {
   if (node < 0) {
-    return {V3<T>::zero(), M3<T>::identity(), Vec6<T>::zero(), Vec6<T>::zero()};
+    const Vec6<T> none = Vec6<T>::zero();
+    return {V3<T>::zero(), M3<T>::identity(), none, none, none};
   }
   const NodeConst& c = m.nodes[node];
   const BodyWork<T>& body = d.body[c.body];
   if (m.bodies[c.body].modes > 0) {
     node_kinematics(m, d, node);
     const NodeWork<T>& n = d.node[node];
-    return {body.p + n.r, n.R, n.V, n.bias};
+    return {body.p + n.r, n.R, n.V, n.dV, n.bias};
   }
   const V3<T> r = body.R * V3<T>::load(c.position.x);
   const V3<T> w = body.V.ang;
-  return {body.p + r,
-          body.R * M3<T>::load(c.rotation.c),
-          motion_at(body.V, r),
-          {cross(w, cross(w, r)), V3<T>::zero()}};
+  LoopEnd<T> end{body.p + r,
+                 body.R * M3<T>::load(c.rotation.c),
+                 motion_at(body.V, r),
+                 Vec6<T>::zero(),
+                 {cross(w, cross(w, r)), V3<T>::zero()}};
+  if (d.correction != 0.0) {
+    const V3<T> dw = body.dV.ang;
+    end.dV = motion_at(body.dV, r);
+    end.bias.lin += cross(dw, cross(dw, r)) * T(d.correction);
+  }
+  return end;
 }
 
 // Angle about `axis` from the direction x to the direction y.
@@ -111,23 +135,32 @@ inline void loop_terms(const Model& m, Data<T>& d) {
     const LoopEnd<T> a = loop_end(m, d, loop.node_a), b = loop_end(m, d, loop.node_b);
     const M3<T> R_J = a.R * M3<T>::load(loop.R_AJ.c);
     const V3<T> p_J = a.p + a.R * V3<T>::load(loop.p_AJ.x);
-    const V3<T> wa = a.V.ang, wb = b.V.ang, turn = wb - wa;
     const V3<T> e1 = R_J * V3<T>::load(loop.axis1.x), e2 = b.R * V3<T>::load(loop.axis2.x);
-    V3<T> r = b.p - a.p;
-    for (int32_t i = loop.row0; i < loop.row0 + loop.rows; ++i) {
-      if (!is_held_translation(m.loop_rows[i])) continue;
-      const V3<T> n = R_J * V3<T>::load(m.loop_rows[i].direction.x);
-      r -= n * dot(n, b.p - p_J);
-    }
-    const V3<T> slide = b.V.lin - a.V.lin - cross(wa, r);  // v_r
-    V3<T> free_slide = slide;                              // s'
-    for (int32_t i = loop.row0; i < loop.row0 + loop.rows; ++i) {
-      if (!is_held_translation(m.loop_rows[i])) continue;
-      const V3<T> n = R_J * V3<T>::load(m.loop_rows[i].direction.x);
-      free_slide -= n * dot(n, slide);
-    }
-    const V3<T> slide_bias = b.bias.lin - a.bias.lin - cross(a.bias.ang, r) -
-                             cross(wa, cross(wa, r) + free_slide + slide);
+    const auto without_held = [&](V3<T> x) {
+      V3<T> free = x;
+      for (int32_t i = loop.row0; i < loop.row0 + loop.rows; ++i) {
+        if (!is_held_translation(m.loop_rows[i])) continue;
+        const V3<T> n = R_J * V3<T>::load(m.loop_rows[i].direction.x);
+        free -= n * dot(n, x);
+      }
+      return free;
+    };
+    const V3<T> r = without_held(b.p - p_J) + p_J - a.p;
+
+    const auto relative = [&](const Vec6<T>& Va, const Vec6<T>& Vb) {
+      return Vec6<T>{Vb.lin - Va.lin - cross(Va.ang, r), Vb.ang - Va.ang};
+    };
+    // Velocity products of (1), for the velocities of both nodes and their difference.
+    const auto slide_products = [&](const Vec6<T>& Va, const Vec6<T>& V_r) {
+      return -cross(Va.ang, cross(Va.ang, r) + without_held(V_r.lin) + V_r.lin);
+    };
+    const T weight = T(d.correction);
+    const bool corrected = d.correction != 0.0;
+    const Vec6<T> V_r = relative(a.V, b.V);
+    const V3<T> slide = V_r.lin, turn = V_r.ang;
+    const Vec6<T> dV_r = corrected ? relative(a.dV, b.dV) : Vec6<T>::zero();
+    V3<T> slide_bias = b.bias.lin - a.bias.lin - cross(a.bias.ang, r) + slide_products(a.V, V_r);
+    if (corrected) slide_bias += slide_products(a.dV, dV_r) * weight;
     const V3<T> turn_bias = b.bias.ang - a.bias.ang;
 
     for (int32_t i = loop.row0; i < loop.row0 + loop.rows; ++i) {
@@ -143,22 +176,28 @@ inline void loop_terms(const Model& m, Data<T>& d) {
         work.bias = dot(n, slide_bias) - target.acceleration;
         continue;
       }
-      V3<T> n_rate = cross(wa, n);
+      const bool universal = row.kind == LoopRow::Kind::universal;
       if (row.kind == LoopRow::Kind::rotation) {
         const V3<T> spin = V3<T>::load(loop.axis1.x) * d.loop_angle[i];
-        const M3<T> turned = R_J * exponential_map(spin, V3<T>::zero()).R;
+        const M3<T> turned = R_J * exponential_map(spin).R;
         work.gap = dot(n, rotation_vector_of(b.R * transpose(turned)));
       } else if (row.kind == LoopRow::Kind::perpendicular) {
         work.gap = dot(n, cross(e1, e2));
       } else {
         n = cross(e1, e2);
-        n_rate = cross(cross(wa, e1), e2) + cross(e1, cross(wb, e2));
         work.gap = T(loop.cosine) - dot(e1, e2);
       }
+      // n'.w_r of (2)
+      const auto turn_product = [&](V3<T> wa, V3<T> wb) {
+        const V3<T> n_rate =
+            universal ? cross(cross(wa, e1), e2) + cross(e1, cross(wb, e2)) : cross(wa, n);
+        return dot(n_rate, wb - wa);
+      };
       work.on_b = {V3<T>::zero(), n};
       work.on_a = {V3<T>::zero(), -n};
       work.rate = dot(n, turn) - target.rate;
-      work.bias = dot(n, turn_bias) + dot(n_rate, turn) - target.acceleration;
+      work.bias = dot(n, turn_bias) + turn_product(a.V.ang, b.V.ang) - target.acceleration;
+      if (corrected) work.bias += turn_product(a.dV.ang, b.dV.ang) * weight;
     }
 
     for (int32_t i = 0; i < loop.freedoms; ++i) {
@@ -204,9 +243,11 @@ inline void loop_terms(const Model& m, Data<T>& d) {
           work.rate = (work.rate - c * dot(other, turn)) / (T(1.0) - c * c);
         }
       }
-      const T effort =
-          d.input[m.loop_input0 + index] +
-          (free.dof.passive ? passive_effort(free.dof, work.position, work.rate) : T(0.0));
+      T effort = d.input[m.loop_input0 + index];
+      if (free.dof.passive) {
+        const PassiveEffort<T> own = passive_effort(free.dof, work.position, work.rate);
+        effort += own.elastic - own.damping * work.rate;
+      }
       work.effort = effort;
       const bool slides = free.kind == LoopFreedom::Kind::translation;
       work.on_b = slides ? Vec6<T>{axis, V3<T>::zero()} : Vec6<T>{V3<T>::zero(), axis};
@@ -248,24 +289,16 @@ inline T row_acceleration(const Model& m, const Data<T>& d, const LoopConst& loo
   return sum + dot(row.on_b.lin, V3<T>::load(m.gravity.x));
 }
 
-// L D L^T of a positive semidefinite matrix (lower triangle, row-major n x n) in place, scaled to a
-// unit diagonal, by largest pivot. Returns the rank.
-template <class T>
-inline int32_t factor_semidefinite(T* A, int32_t n, int32_t* order, T* scale) {
-  for (int32_t i = 0; i < n; ++i) {
-    order[i] = i;
-    const T diagonal = A[i * n + i];
-    scale[i] = value(diagonal) > 0.0 ? T(1.0) / square_root(diagonal) : T(0.0);
-  }
-  for (int32_t i = 0; i < n; ++i) {
-    for (int32_t j = 0; j <= i; ++j) A[i * n + j] = A[i * n + j] * scale[i] * scale[j];
-  }
+// L D L^T of a positive semidefinite matrix (lower triangle, row-major n x n) in place, by largest
+// pivot, into `order`. Returns how many are above kDependent.
+inline int32_t find_independent(double* A, int32_t n, int32_t* order) {
+  for (int32_t i = 0; i < n; ++i) order[i] = i;
   for (int32_t k = 0; k < n; ++k) {
     int32_t best = k;
     for (int32_t i = k + 1; i < n; ++i) {
-      if (value(A[i * n + i]) > value(A[best * n + best])) best = i;
+      if (A[i * n + i] > A[best * n + best]) best = i;
     }
-    if (!(value(A[best * n + best]) > kDependent)) return k;
+    if (!(A[best * n + best] > kDependent)) return k;
     if (best != k) {  // exchange rows and columns of the lower triangle
       std::swap(order[k], order[best]);
       std::swap(A[k * n + k], A[best * n + best]);
@@ -273,78 +306,172 @@ inline int32_t factor_semidefinite(T* A, int32_t n, int32_t* order, T* scale) {
       for (int32_t i = k + 1; i < best; ++i) std::swap(A[i * n + k], A[best * n + i]);
       for (int32_t i = best + 1; i < n; ++i) std::swap(A[i * n + k], A[i * n + best]);
     }
-    const T inverse = T(1.0) / A[k * n + k];
+    const double inverse = 1.0 / A[k * n + k];
     for (int32_t i = k + 1; i < n; ++i) {
-      const T factor = A[i * n + k] * inverse;
+      const double factor = A[i * n + k] * inverse;
       for (int32_t j = k + 1; j <= i; ++j) A[i * n + j] -= factor * A[j * n + k];
     }
-    for (int32_t i = k + 1; i < n; ++i) A[i * n + k] = A[i * n + k] * inverse;
+    for (int32_t i = k + 1; i < n; ++i) A[i * n + k] *= inverse;
   }
   return n;
 }
 
-// x <- A^-1 x with the factors above; rows beyond the rank get zero. `y` is scratch of n.
+// L D L^T of the first `rank` rows in `order` of a positive definite matrix (lower triangle, n x
+// n), scaled to a unit diagonal, into L (rows of length n). Returns the first whose pivot is below
+// kLost, or -1.
 template <class T>
-inline void solve_semidefinite(const T* A, int32_t n, int32_t rank, const int32_t* order,
-                               const T* scale, T* x, T* y) {
+inline int32_t factor_ordered(const T* A, int32_t n, const int32_t* order, int32_t rank, T* L,
+                              T* scale) {
   for (int32_t i = 0; i < rank; ++i) {
-    y[i] = x[order[i]] * scale[order[i]];
-    for (int32_t j = 0; j < i; ++j) y[i] -= A[i * n + j] * y[j];
+    const T diagonal = A[order[i] * n + order[i]];
+    if (!(value(diagonal) > 0.0)) return i;
+    scale[i] = T(1.0) / square_root(diagonal);
+    for (int32_t j = 0; j <= i; ++j) {
+      const int32_t row = std::max(order[i], order[j]), column = std::min(order[i], order[j]);
+      L[i * n + j] = A[row * n + column] * scale[i] * scale[j];
+    }
   }
-  for (int32_t i = 0; i < rank; ++i) y[i] = y[i] / A[i * n + i];
+  for (int32_t k = 0; k < rank; ++k) {
+    if (!(value(L[k * n + k]) > kLost)) return k;
+    const T inverse = T(1.0) / L[k * n + k];
+    for (int32_t i = k + 1; i < rank; ++i) {
+      const T factor = L[i * n + k] * inverse;
+      for (int32_t j = k + 1; j <= i; ++j) L[i * n + j] -= factor * L[j * n + k];
+    }
+    for (int32_t i = k + 1; i < rank; ++i) L[i * n + k] = L[i * n + k] * inverse;
+  }
+  return -1;
+}
+
+// x <- A^-1 x with the factors above (`scale` null: not scaled); the other rows get zero. `y` is
+// scratch of n.
+template <class T>
+inline void solve_ordered(const T* L, int32_t n, const int32_t* order, int32_t rank, const T* scale,
+                          T* x, T* y) {
+  const auto factor = [&](int32_t i) { return scale == nullptr ? T(1.0) : scale[i]; };
+  for (int32_t i = 0; i < rank; ++i) {
+    y[i] = x[order[i]] * factor(i);
+    for (int32_t j = 0; j < i; ++j) y[i] -= L[i * n + j] * y[j];
+  }
+  for (int32_t i = 0; i < rank; ++i) y[i] = y[i] / L[i * n + i];
   for (int32_t i = rank - 1; i >= 0; --i) {
-    for (int32_t j = i + 1; j < rank; ++j) y[i] -= A[j * n + i] * y[j];
+    for (int32_t j = i + 1; j < rank; ++j) y[i] -= L[j * n + i] * y[j];
   }
-  for (int32_t i = 0; i < n; ++i) {
-    x[order[i]] = i < rank ? y[i] * scale[order[i]] : T(0.0);
-  }
+  for (int32_t i = 0; i < n; ++i) x[order[i]] = i < rank ? y[i] * factor(i) : T(0.0);
 }
 
 inline BodyPath path_of(const Model& m, const LoopConst& loop) {
   return {&m.loop_paths[loop.path0], loop.paths};
 }
 
-// The columns of all rows, a pack for each loop, and the factors of Lambda.
+// One side of all rows of a loop, packed.
 template <class T>
-inline void loop_columns(const Model& m, Data<T>& d) {
+inline PackedForces<T> packed_rows(const Data<T>& d, const LoopConst& loop,
+                                   Vec6<T> LoopRowWork<T>::* side) {
+  PackedForces<T> G = no_loads<T>();
+  for (int32_t i = 0; i < loop.rows; ++i) set_lane(G, i, d.loop_row[loop.row0 + i].*side);
+  return G;
+}
+
+// Puts the products of all loops' packs, `of(l, k, block)`, into the lower triangle of a matrix.
+template <class T, class S, class Products>
+inline void fill_row_matrix(const Model& m, S* matrix, Products of) {
   const auto rows = static_cast<int32_t>(m.loop_rows.size());
   const auto count = static_cast<int32_t>(m.loops.size());
   for (int32_t l = 0; l < count; ++l) {
-    const LoopConst& loop = m.loops[l];
-    Pack<T>* y = &d.column[l * m.u_size];
-    clear_path(m, d, path_of(m, loop), y);
-    const auto packed = [&](Vec6<T> LoopRowWork<T>::* side) {
-      PackedForces<T> G = no_loads<T>();
-      for (int32_t i = 0; i < loop.rows; ++i) set_lane(G, i, d.loop_row[loop.row0 + i].*side);
-      return G;
-    };
-    add_wrenches(m, d, loop.node_b, packed(&LoopRowWork<T>::on_b), y, Untold());
-    if (loop.node_a >= 0) {
-      add_wrenches(m, d, loop.node_a, packed(&LoopRowWork<T>::on_a), y, Untold());
-    }
-    clean_path(m, d, path_of(m, loop), y);
-  }
-  for (int32_t l = 0; l < count; ++l) {
     for (int32_t k = 0; k <= l; ++k) {
-      const LoopConst &one = m.loops[l], &two = m.loops[k];
       Pack<T> block[6];
-      products(m, d, path_of(m, one), &d.column[l * m.u_size], path_of(m, two),
-               &d.column[k * m.u_size], one.rows, block);
-      for (int32_t i = 0; i < one.rows; ++i) {
-        for (int32_t j = 0; j < two.rows; ++j) {
-          d.lambda_matrix[(one.row0 + i) * rows + two.row0 + j] = block[i].a[j];
+      of(l, k, block);
+      for (int32_t i = 0; i < m.loops[l].rows; ++i) {
+        S* at = matrix + (m.loops[l].row0 + i) * rows + m.loops[k].row0;
+        for (int32_t j = 0; j < m.loops[k].rows; ++j) {
+          if constexpr (std::is_same_v<S, T>) {
+            at[j] = block[i].a[j];
+          } else {
+            at[j] = value(block[i].a[j]);
+          }
         }
       }
     }
   }
-  d.loop_rank =
-      factor_semidefinite(d.lambda_matrix.data(), rows, d.pivot_order.data(), d.pivot_scale.data());
+}
+
+// The Jacobian J of all rows, a pack for each loop, and by (5) the rows that can be held. Needs
+// prepare().
+template <class T>
+inline void find_live_rows(const Model& m, Data<T>& d) {
+  const auto rows = static_cast<int32_t>(m.loop_rows.size());
+  const auto count = static_cast<int32_t>(m.loops.size());
+  for (int32_t l = 0; l < count; ++l) {
+    const LoopConst& loop = m.loops[l];
+    Pack<T>* J = &d.row_jacobian[l * m.u_size];
+    clear_path(m, path_of(m, loop), J);
+    add_generalised_forces(m, d, loop.node_b, packed_rows(d, loop, &LoopRowWork<T>::on_b), J);
+    if (loop.node_a >= 0) {
+      add_generalised_forces(m, d, loop.node_a, packed_rows(d, loop, &LoopRowWork<T>::on_a), J);
+    }
+  }
+  double* A = d.kinematic_matrix.data();
+  fill_row_matrix<T>(m, A, [&](int32_t l, int32_t k, Pack<T>* block) {
+    weighted_products(m, path_of(m, m.loops[l]), &d.row_jacobian[l * m.u_size],
+                      path_of(m, m.loops[k]), &d.row_jacobian[k * m.u_size], m.loops[l].rows, block,
+                      [&](const BodyConst& b, int32_t u) { return T(m.reach[b.u0 + u]); });
+  });
+  for (int32_t i = 0; i < rows; ++i) {
+    for (int32_t j = 0; j <= i; ++j) A[i * rows + j] *= m.row_scale[i] * m.row_scale[j];
+  }
+  d.loop_rank = find_independent(A, rows, d.pivot_order.data());
+}
+
+// A row that takes no force and opens all the same: nothing can move it the other way, or it
+// contradicts the others.
+template <class T>
+inline Status check_idle_rows(const Model& m, const Data<T>& d) {
+  for (auto i = static_cast<std::size_t>(d.loop_rank); i < m.loop_rows.size(); ++i) {
+    const int32_t row = d.pivot_order[i];
+    const double gap = value(d.loop_row[row].gap), rate = value(d.loop_row[row].rate);
+    if (gap * rate > 0.0 && std::fabs(gap) > kOpen * m.row_size[row]) {
+      return {Code::loop_open, row, gap, 0};
+    }
+  }
+  return {};
+}
+
+// Factors of the live rows of Lambda in Data.
+template <class T>
+inline Status factor_lambda(const Model& m, Data<T>& d) {
+  const auto rows = static_cast<int32_t>(m.loop_rows.size());
+  const int32_t lost = factor_ordered(d.lambda_matrix.data(), rows, d.pivot_order.data(),
+                                      d.loop_rank, d.lambda_factor.data(), d.pivot_scale.data());
+  if (lost < 0) return {};
+  return {Code::loop_lost, d.pivot_order[lost], value(d.lambda_factor[lost * rows + lost]), 0};
+}
+
+// The columns of all rows, a pack for each loop, and the factors of Lambda. Needs inward().
+template <class T>
+inline Status loop_columns(const Model& m, Data<T>& d) {
+  find_live_rows(m, d);
+  const auto count = static_cast<int32_t>(m.loops.size());
+  for (int32_t l = 0; l < count; ++l) {
+    const LoopConst& loop = m.loops[l];
+    Pack<T>* y = &d.column[l * m.u_size];
+    clear_path(m, path_of(m, loop), y);
+    add_wrenches(m, d, loop.node_b, packed_rows(d, loop, &LoopRowWork<T>::on_b), y, Untold());
+    if (loop.node_a >= 0) {
+      add_wrenches(m, d, loop.node_a, packed_rows(d, loop, &LoopRowWork<T>::on_a), y, Untold());
+    }
+  }
+  fill_row_matrix<T>(m, d.lambda_matrix.data(), [&](int32_t l, int32_t k, Pack<T>* block) {
+    products(m, d, path_of(m, m.loops[l]), &d.column[l * m.u_size], path_of(m, m.loops[k]),
+             &d.column[k * m.u_size], m.loops[l].rows, block);
+  });
+  return factor_lambda(m, d);
 }
 
 template <class T>
 inline void solve_rows(const Model& m, Data<T>& d, T* x) {
-  solve_semidefinite(d.lambda_matrix.data(), static_cast<int32_t>(m.loop_rows.size()), d.loop_rank,
-                     d.pivot_order.data(), d.pivot_scale.data(), x, d.row_scratch.data());
+  solve_ordered(d.lambda_factor.data(), static_cast<int32_t>(m.loop_rows.size()),
+                d.pivot_order.data(), d.loop_rank, d.pivot_scale.data(), x, d.row_scratch.data());
 }
 
 // sum += columns of a loop's rows times factors, over its path.
@@ -402,20 +529,51 @@ inline void add_loops_to_joint_forces(const Model& m, Data<T>& d) {
   }
 }
 
-// (3) with the accelerations without loops in Data; leaves the multipliers and applies them.
-template <class T>
-inline void solve_loops(const Model& m, Data<T>& d) {
-  loop_columns(m, d);
-  const T pull = T(1.0 / d.loop_time);
-  for (const LoopConst& loop : m.loops) {
-    for (int32_t i = loop.row0; i < loop.row0 + loop.rows; ++i) {
-      const LoopRowWork<T>& row = d.loop_row[i];
-      d.multiplier[i] =
-          -(row_acceleration(m, d, loop, row) + T(2.0) * pull * row.rate + pull * pull * row.gap);
+// Right-hand sides of (3) or (4) with the accelerations without loops in Data; `acceleration(loop,
+// row)` is g''_0. Leaves the rows' biases. Needs the Jacobian of find_live_rows().
+template <class T, class Acceleration>
+inline void row_demands(const Model& m, Data<T>& d, Acceleration acceleration) {
+  const T pull = T(1.0 / d.loop_time), later = T(d.damping_time), trend = T(d.bias_trend);
+  const T share = T(1.0 / (1.0 + 2.0 * d.damping_time / d.loop_time));
+  const auto count = static_cast<int32_t>(m.loops.size());
+  for (int32_t l = 0; l < count; ++l) {
+    const LoopConst& loop = m.loops[l];
+    const BodyPath path = path_of(m, loop);
+    const Pack<T>* J = &d.row_jacobian[l * m.u_size];
+    Pack<T> by_udot = no_load<T>(),
+            lag = no_load<T>();  // J u'_0, and of u behind the speed in Data
+    for (int32_t p = 0; p < path.length; ++p) {
+      const BodyConst& b = m.bodies[path.bodies[p]];
+      for (int32_t u = b.u0; u < b.u0 + b.dofs + b.internals; ++u) {
+        by_udot += J[u] * d.udot[u];
+        lag += J[u] * (d.u_damped[u] - d.u[u]);
+      }
+    }
+    for (int32_t i = 0; i < loop.rows; ++i) {
+      const int32_t at = loop.row0 + i;
+      const LoopRowWork<T>& row = d.loop_row[at];
+      const T demand = acceleration(loop, row);
+      d.row_bias[at] = demand - by_udot.a[i];
+      const T rate = row.rate + lag.a[i] + later * by_udot.a[i] +
+                     trend * (d.row_bias[at] - d.row_bias_before[at]);
+      const T gap = row.gap - T(0.5) * later * later * d.row_bias[at];
+      d.multiplier[at] = -(demand + T(2.0) * pull * rate + pull * pull * gap) * share;
     }
   }
+}
+
+// The multipliers, from the accelerations without loops in Data, and what they do to right-hand
+// sides.
+template <class T>
+inline Status solve_loops(const Model& m, Data<T>& d) {
+  if (Status bad = loop_columns(m, d); bad.code != Code::ok) return bad;
+  if (Status bad = check_idle_rows(m, d); bad.code != Code::ok) return bad;
+  row_demands(m, d, [&](const LoopConst& loop, const LoopRowWork<T>& row) {
+    return row_acceleration(m, d, loop, row);
+  });
   solve_rows(m, d, d.multiplier.data());
   apply_multipliers(m, d);
+  return {};
 }
 
 // Inverse inertia among the loads of a pack y on a path, loops holding:
@@ -455,9 +613,8 @@ inline void inverse_inertia(const Model& m, Data<T>& d, int32_t node, T* lower) 
              {V3<T>::of(unit[0], unit[1], unit[2]), V3<T>::of(unit[3], unit[4], unit[5])});
   }
   Pack<T>* y = d.node_column.data();
-  clear_path(m, d, path, y);
+  clear_path(m, path, y);
   add_wrenches(m, d, node, units, y, Untold());
-  clean_path(m, d, path, y);
   Pack<T> rows[6];
   inverse_inertia(m, d, path, y, 6, rows);
   for (int32_t i = 0; i < 6; ++i) {

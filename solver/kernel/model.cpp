@@ -3,6 +3,7 @@
 #include "model.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "data_file.h"
 
@@ -85,6 +86,64 @@ bool set_passive(DofConst& c, const double* passive) {
 }
 
 bool within(int32_t x, int64_t low, int64_t high) { return x >= low && x < high; }
+
+double length(const Vector3& x) { return std::hypot(x.x[0], x.x[1], x.x[2]); }
+
+// Lengths of the loops, from their nodes to the joints that only one of their ends hangs on, and
+// the metric that follows from them.
+void measure_loops(Model& m) {
+  const auto ancestors = [&](int32_t node) {
+    std::vector<int32_t> bodies;
+    for (int32_t i = node < 0 ? -1 : m.nodes[node].body; i >= 0; i = m.bodies[i].parent) {
+      bodies.push_back(i);
+    }
+    return bodies;
+  };
+  std::vector<double> arm(m.bodies.size(), 0.0);  // of the longest loop through a body
+  for (const LoopConst& loop : m.loops) {
+    const std::vector<int32_t> sides[2] = {ancestors(loop.node_a), ancestors(loop.node_b)};
+    double longest = 0.0;
+    for (int side = 0; side < 2; ++side) {
+      const auto& other = sides[1 - side];
+      const int32_t node = side == 0 ? loop.node_a : loop.node_b;
+      double sum = node < 0 ? 0.0 : length(m.nodes[node].position);
+      if (side == 0 && node >= 0) sum += length(loop.p_AJ);
+      for (const int32_t i : sides[side]) {
+        if (std::find(other.begin(), other.end(), i) != other.end()) break;
+        longest = std::max(longest, sum);
+        const BodyConst& b = m.bodies[i];
+        sum += length(b.p_PJ);
+        if (b.parent_node >= 0) sum += length(m.nodes[b.parent_node].position);
+      }
+    }
+    const double L = longest > 0.0 ? longest : 1.0;
+    for (int32_t r = loop.row0; r < loop.row0 + loop.rows; ++r) {
+      const bool slides = m.loop_rows[r].kind == LoopRow::Kind::translation;
+      m.row_scale.push_back(slides ? 1.0 : L);
+      m.row_size.push_back(slides ? L : 1.0);
+    }
+    for (int32_t k = loop.path0; k < loop.path0 + loop.paths; ++k) {
+      double& on_body = arm[static_cast<std::size_t>(m.loop_paths[k])];
+      on_body = std::max(on_body, L);
+    }
+  }
+  for (std::size_t i = 0; i < m.bodies.size(); ++i) {
+    const BodyConst& b = m.bodies[i];
+    const double L = arm[i] > 0.0 ? arm[i] : 1.0;
+    const auto add = [&](double way) { m.reach.push_back(way > 0.0 ? 1.0 / (way * way) : 1.0); };
+    for (int32_t k = 0; k < b.dofs; ++k) add(k < b.translations ? 1.0 : L);
+    for (int32_t j = 0; j < b.modes; ++j) {
+      double way = 0.0;
+      for (const NodeConst& node : m.nodes) {
+        if (node.body != static_cast<int32_t>(i)) continue;
+        way = std::max(way,
+                       length(m.node_phi[node.phi0 + j]) + L * length(m.node_psi[node.psi0 + j]));
+      }
+      add(way);
+    }
+    for (int32_t w = 0; w < b.wheels; ++w) add(1.0);
+  }
+}
 
 // Attachments that close loops; needs nodes and bodies.
 void read_loops(DataFile& file, Model& m, int64_t motions) {
@@ -524,6 +583,8 @@ std::shared_ptr<const Model> Model::parse(DataFile& file, std::string& error) {
   m.hats.assign(hat_values.begin(), hat_values.end());
 
   read_loops(file, m, static_cast<int64_t>(motion_count));
+  if (!file.ok()) return rejected();
+  if (!m.loops.empty()) measure_loops(m);
 
   std::size_t row = 0;
   for (std::size_t t = 0; t < motion_count; ++t) {

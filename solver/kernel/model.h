@@ -231,6 +231,9 @@ class Model {
   Array<LoopFreedom> loop_freedoms;
   Array<int32_t> loop_paths;
   int32_t loop_input0 = 0;
+  // Metric of the loops' kinematics (loops.h): how far, in m, a unit of every speed moves the nodes
+  // of loops, as 1 / length^2; what a row is multiplied with to be a length; what gap is large.
+  Array<double> reach, row_scale, row_size;
 
  private:
   Model() = default;

@@ -81,7 +81,8 @@ inline T spring_energy(const DofConst& c, T q) {
 // What friction and damping of stops take per second at the position q and the speed u.
 inline double friction_loss(const DofConst& c, double q, double u) {
   const double elastic = -c.stiffness * (q - c.rest) - c.stop_stiffness * beyond_stop(c, q);
-  return (elastic - passive_effort(c, q, u)) * u;
+  const PassiveEffort<double> effort = passive_effort(c, q, u);
+  return (elastic - effort.elastic + effort.damping * u) * u;
 }
 
 template <class T>

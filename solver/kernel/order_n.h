@@ -9,7 +9,7 @@
 //     bias               G -= M bias, so that F = M X - G with X the head acceleration
 //                        without its velocity-product part                                  (3)
 //     joint              each freedom p, last to first, with effort s = p.F:
-//                        U = M p,  D = p.U,  s' = s + p.G
+//                        U = M p,  D = p.U (+ damping),  s' = s + p.G
 //                        M -= U U^T / D,   G -= U s' / D                                    (4)
 //     parent             attach(): Y^T M Y, Y^T G
 // outward: X from the parent, then each freedom first to last
@@ -97,6 +97,7 @@ inline Status inward(const Model& m, Data<T>& d) {
         D = dot(axis, U.ang);
         dof[k].force += dot(axis, G.ang);
       }
+      if (b.passive) D += dof[k].damping;
       if (!(value(D) > 0.0) && status.code == Code::ok) {
         status = {Code::singular_joint, b.dof0 + k, value(D), 0};
       }
@@ -155,8 +156,8 @@ inline Status order_n(const Model& m, Data<T>& d) {
   if (status.code != Code::ok) return status;
   outward_accelerations(m, d);
   if (m.loops.empty()) return status;
-  solve_loops(m, d);
-  outward_accelerations(m, d);
+  status = solve_loops(m, d);
+  if (status.code == Code::ok) outward_accelerations(m, d);
   return status;
 }
 

@@ -78,7 +78,7 @@ inline void quaternion_of(const M3<T>& R, T* out) {
   out[3] = z * scale;
 }
 
-// Of a rotation vector theta with rate theta':
+// Of a rotation vector theta:
 //   R = exp(theta~)          = I + a theta~ + b theta~^2
 //   omega = T theta',    T   = I + b theta~ + c theta~^2
 //   bias = T' theta'  (T' the rate of T), with t = |theta| and
@@ -88,11 +88,20 @@ template <class T>
 struct ExponentialMap {
   M3<T> R;
   M3<T> tangent;
-  V3<T> bias;
+  V3<T> theta;
+  T c, db, dc;
+
+  // T' theta' for a rate theta': the terms b theta'~ theta' vanish, of
+  // c (theta'~ theta~ + theta~ theta'~) theta' only the first half is left.
+  PLIANT_INLINE V3<T> bias(V3<T> rate) const {
+    const V3<T> turned = cross(theta, rate);
+    const T s = T(2.0) * dot(theta, rate);
+    return turned * (db * s) + cross(theta, turned) * (dc * s) + cross(rate, turned) * c;
+  }
 };
 
 template <class T>
-inline ExponentialMap<T> exponential_map(V3<T> theta, V3<T> rate) {
+inline ExponentialMap<T> exponential_map(V3<T> theta) {
   const T square = dot(theta, theta);
   T a, b, c, db, dc;
   if (value(square) < 0.1) {
@@ -128,16 +137,12 @@ inline ExponentialMap<T> exponential_map(V3<T> theta, V3<T> rate) {
   const M3<T> skew = cross_matrix(theta);
   const M3<T> square_matrix = outer(theta, theta);
   const M3<T> one = M3<T>::identity();
-  ExponentialMap<T> e;
-  e.R = one * (T(1.0) - b * square) + skew * a + square_matrix * b;
-  e.tangent = one * (T(1.0) - c * square) + skew * b + square_matrix * c;
-  const V3<T> turned = cross(theta, rate);
-  const V3<T> twice = cross(theta, turned);
-  const T s = T(2.0) * dot(theta, rate);
-  // T' theta': the terms b theta'~ theta' vanish, c (theta'~ theta~ + theta~ theta'~) theta' has
-  // only its first half left.
-  e.bias = turned * (db * s) + twice * (dc * s) + cross(rate, turned) * c;
-  return e;
+  return {one * (T(1.0) - b * square) + skew * a + square_matrix * b,
+          one * (T(1.0) - c * square) + skew * b + square_matrix * c,
+          theta,
+          c,
+          db,
+          dc};
 }
 
 }  // namespace pliant::PLIANT_ISA

@@ -62,4 +62,12 @@ inline void sine_cosine(Dual x, Dual& s, Dual& c) {
   c = {cv, -sv * x.d};
 }
 
+// tanh(x) / x
+template <class T>
+inline T tangent_ratio(T x) {
+  const T square = x * x;
+  if (value(square) < 1e-8) return T(1.0) - square / T(3.0);  // the next term is below 2e-17
+  return hyperbolic_tangent(x) / x;
+}
+
 }  // namespace pliant::PLIANT_ISA

@@ -22,6 +22,8 @@ enum class Code : int32_t {
   singular_internal,  // element: speed index of the mode or wheel, value: its inertia
   diverged,           // element: speed index, value: its rate
   bad_input,          // element: input index, value: what it holds
+  loop_open,          // element: held direction of loops, value: how far it is open
+  loop_lost,          // element: held direction of loops, value: its pivot
 };
 
 struct Status {
@@ -85,8 +87,10 @@ class Stepper {
 
   virtual void configure(const Options& options) = 0;
   virtual const Options& options() const = 0;
-  // Another step length from now on, without forgetting the past.
-  virtual void set_step(double step) = 0;
+  // Another step length from now on, without forgetting the past; `nominal` is the one that time
+  // constants of the solver go by.
+  virtual void set_step(double step, double nominal) = 0;
+  virtual double step_size() const = 0;
   virtual void reset() = 0;
 
   // The state block: everything of the model that a later continuation depends on.

@@ -41,11 +41,25 @@ inline int32_t row_after(const Row* rows, int32_t count, double t) {
   return low;
 }
 
+// A time and the time whose row of a table counts there. At the ends of a step that is a little
+// inside it: a value that ends or begins there, to rounding, is not that of the neighbouring step.
+struct TableTime {
+  double time, row_time;
+};
+
+inline TableTime at(double t) { return {t, t}; }
+
+// The time `since` after the start of a step of length h.
+inline TableTime within_step(double start, double h, double since) {
+  return {start + since, start + since + 1e-6 * (0.5 * h - since)};
+}
+
 // Before its first and after its last row a motion stands still.
-inline Motion motion_at_time(const Model& m, int32_t table, double t) {
+inline Motion motion_at_time(const Model& m, int32_t table, TableTime when) {
   const Table& motion = m.motions[table];
   const MotionRow* rows = &m.motion_rows[motion.row0];
-  const int32_t after = row_after(rows, motion.rows, t);
+  const double t = when.time;
+  const int32_t after = row_after(rows, motion.rows, when.row_time);
   if (after == 0) return {rows[0].c[0], 0.0, 0.0, 0.0};
   const double* c = rows[after - 1].c;
   const double s = t - rows[after - 1].time;
@@ -60,9 +74,10 @@ struct LoadValue {
 };
 
 // Before its first and after its last row a load keeps the outer value.
-inline LoadValue load_at_time(const Model& m, const LoadTable& c, double t) {
+inline LoadValue load_at_time(const Model& m, const LoadTable& c, TableTime when) {
   const LoadRow* rows = &m.load_rows[c.row0];
-  const int32_t after = row_after(rows, c.rows, t);
+  const double t = when.time;
+  const int32_t after = row_after(rows, c.rows, when.row_time);
   if (after == 0) return {rows[0].value, 0.0};
   const LoadRow& a = rows[after - 1];
   if (c.hold || after == c.rows) return {a.value, 0.0};

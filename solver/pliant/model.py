@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from pliant.data_file import Section
+from pliant.loop import TRANSLATION
 from pliant.mechanism import Mechanism
 
 
@@ -124,6 +125,17 @@ class Model:
             for _ in range(loop.input.start, loop.input.stop)
         ]
         return [*efforts, *loads, *torques, *across]
+
+    @property
+    def row_names(self) -> list[str]:
+        """The directions that loops hold: ``loop rim direction 3 (rotation)``."""
+        kinds = self.sections["row.kind"]
+        return [
+            f"loop {loop.name} direction {i - loop.rows.start + 1} "
+            f"({'translation' if kinds[i] == TRANSLATION else 'rotation'})"
+            for loop in self.loops
+            for i in range(loop.rows.start, loop.rows.stop)
+        ]
 
 
 def _numbered(joint: JointSlots) -> list[str]:

@@ -346,6 +346,16 @@ def _describe(model: Model, status: Status) -> tuple[str, str]:
             "for loads and springs too stiff for the step ('pliant check' names the limit)",
         ),
         4: (model.input_names, "the input is not finite; check what is applied there"),
+        5: (
+            model.row_names,
+            "it cannot be held: nothing moves it, or it contradicts the other directions that "
+            "loops hold, and it is opening; change the joints on the loop's path, or its type",
+        ),
+        6: (
+            model.row_names,
+            "its force is lost in rounding: the bodies between the loop's ends are too light "
+            "beside those that they connect; give them mass, or weld them together in the tree",
+        ),
     }
     if status.code not in codes:
         return model.name, f"the kernel stopped with code {status.code}"

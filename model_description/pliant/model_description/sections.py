@@ -98,6 +98,7 @@ def _sections(table: VariableTable) -> dict[str, Section]:
         "names.speed": _lines(model.speed_names),
         "names.dof": _lines(model.freedom_names),
         "names.input": _lines(model.input_names),
+        "names.row": _lines(model.row_names),
     }
 
 
