@@ -327,6 +327,17 @@ NB_MODULE(_kernel, module) {
              k.stepper().mass_matrix(out.data);
              return out.matrix(n, n);
            })
+      .def("loop_rows",
+           [](Kernel& k) {
+             const std::size_t rows = k.model().loop_rows.size();
+             const auto n = static_cast<std::size_t>(k.model().u_size);
+             Owned jacobian(rows * n);
+             const std::unique_ptr<bool[]> live(new bool[rows]());
+             k.stepper().loop_rows(jacobian.data, live.get());
+             nb::list flags;
+             for (std::size_t i = 0; i < rows; ++i) flags.append(live[i]);
+             return nb::make_tuple(jacobian.matrix(rows, n), flags);
+           })
       .def("state", &state)
       .def("set_state", &set_state, "data"_a);
 }

@@ -196,6 +196,7 @@ struct Data {
   double bias_trend = 0.0;
   Buffer<int32_t> pivot_order;  // rows, the live ones first
   int32_t loop_rank = 0;        // how many are live
+  double least_pivot = 0.0;     // what decided it
   double loop_time = 1.0;       // T of Baumgarte
 
   NodeRotation node_rotation = NodeRotation::exact;

@@ -139,20 +139,7 @@ inline Status dense(const Model& m, Data<double>& d, double* matrix, double* rhs
     const auto rows = static_cast<int32_t>(m.loop_rows.size());
     find_live_rows(m, d);
     if (Status bad = check_idle_rows(m, d); bad.code != Code::ok) return bad;
-    std::fill(jacobian, jacobian + rows * m.u_size, 0.0);
-    for (std::size_t l = 0; l < m.loops.size(); ++l) {
-      const LoopConst& loop = m.loops[l];
-      const Pack<double>* packed = &d.row_jacobian[l * static_cast<std::size_t>(m.u_size)];
-      const BodyPath path = path_of(m, loop);
-      for (int32_t p = 0; p < path.length; ++p) {
-        const BodyConst& b = m.bodies[path.bodies[p]];
-        for (int32_t u = b.u0; u < b.u0 + b.dofs + b.internals; ++u) {
-          for (int32_t i = 0; i < loop.rows; ++i) {
-            jacobian[(loop.row0 + i) * m.u_size + u] = packed[u].a[i];
-          }
-        }
-      }
-    }
+    copy_jacobian(m, d, jacobian);
     // udot in Data is zero still: row_acceleration() is g'' without any
     for (const LoopConst& loop : m.loops) {
       for (int32_t i = loop.row0; i < loop.row0 + loop.rows; ++i) {

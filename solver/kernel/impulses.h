@@ -107,7 +107,7 @@ inline Status stop_joint(const Model& m, Data<double>& d, int32_t body) {
     }
     p[k] = -d.u[b.u0 + k];
   }
-  const int32_t rank = find_independent(left, n, order);
+  const int32_t rank = find_independent(left, n, order, held > 0 ? d.least_pivot : 0.0);
   if (const int32_t lost = factor_ordered(S, n, order, rank, L, scale); lost >= 0) {
     return {Code::loop_lost, 0, L[lost * n + lost], 0};
   }

@@ -138,8 +138,12 @@ class Instance final : public Stepper {
     bool accelerations = false, energies = false;
     for (std::size_t i = 0; i < count; ++i) {
       const Quantity quantity = signals[i].quantity;
-      energies = energies || quantity == Quantity::energy || quantity == Quantity::momentum;
-      accelerations = accelerations || quantity > Quantity::momentum;
+      // Gaps and positions of loops come with what the energies need.
+      const bool without = quantity == Quantity::loop_gap || quantity == Quantity::loop_rate ||
+                           quantity == Quantity::loop_position || quantity == Quantity::loop_speed;
+      energies =
+          energies || without || quantity == Quantity::energy || quantity == Quantity::momentum;
+      accelerations = accelerations || (quantity > Quantity::momentum && !without);
     }
     if (accelerations) {
       if (Status bad = need_accelerations(energies); bad.code != Code::ok) return bad;
@@ -202,6 +206,18 @@ class Instance final : public Stepper {
     prepare(m_, s_.d);
     forget();
     s_.mass_matrix(row_major);
+  }
+
+  void loop_rows(double* jacobian, bool* live) override {
+    const auto rows = static_cast<int32_t>(m_.loop_rows.size());
+    if (rows == 0) return;
+    s_.find_loaded_nodes();
+    put_state_into_data();
+    prepare(m_, s_.d);
+    forget();
+    find_live_rows(m_, s_.d);
+    copy_jacobian(m_, s_.d, jacobian);
+    for (int32_t i = 0; i < rows; ++i) live[s_.d.pivot_order[i]] = i < s_.d.loop_rank;
   }
 
   const char* instruction_set() const override { return PLIANT_ISA_NAME; }

@@ -25,8 +25,8 @@
 // to the speed u, rotations taken at the arm's length L of the loop, and w_u the way that a unit
 // of u moves the nodes of loops (L for a rotation),
 //     A_ij = sum_u J_iu J_ju / w_u^2                                                         (5)
-// is factorised by largest pivot. A row whose pivot is below kDependent is moved by nothing or
-// follows from the others; it takes no force, which leaves the accelerations unique. In Lambda a
+// is factorised by largest pivot. A row whose pivot is too small (kDependent) is moved by nothing
+// or follows from the others; it takes no force, which leaves the accelerations unique. In Lambda a
 // light ring between two heavy modules looks like that too, and must not be dropped: there only
 // rounding is feared.
 #pragma once
@@ -39,10 +39,13 @@
 
 namespace pliant::PLIANT_ISA {
 
-// Square of the angle, 1e-4 rad, below which directions are one, or none. It must exceed the gaps
-// within a step: of an overconstrained mechanism (Bricard's) that is a little open, the redundant
-// direction differs from the others by about the gap, and would be followed with enormous forces.
-constexpr double kDependent = 1e-8;
+// Squares of the angles below which directions are one, or none: 1e-5 rad, as axes may be off that
+// were meant to be parallel, or ten times the widest gap (in rad, or parts of L). Of an
+// overconstrained mechanism (Bricard's) that is a little open, as all are within a step, the
+// redundant direction differs from the others by about the gap, and would be followed with enormous
+// forces; while one that merely passes a singular position closed should keep its force.
+constexpr double kDependent = 1e-10;
+constexpr double kDependentByGap = 100.0;
 // Pivot of the scaled Lambda that is rounding: what a row does is lost behind the other rows.
 constexpr double kLost = 1e-13;
 // How far a row that takes no force may open and go on opening: radians, or parts of L.
@@ -290,15 +293,15 @@ inline T row_acceleration(const Model& m, const Data<T>& d, const LoopConst& loo
 }
 
 // L D L^T of a positive semidefinite matrix (lower triangle, row-major n x n) in place, by largest
-// pivot, into `order`. Returns how many are above kDependent.
-inline int32_t find_independent(double* A, int32_t n, int32_t* order) {
+// pivot, into `order`. Returns how many are above `least`.
+inline int32_t find_independent(double* A, int32_t n, int32_t* order, double least) {
   for (int32_t i = 0; i < n; ++i) order[i] = i;
   for (int32_t k = 0; k < n; ++k) {
     int32_t best = k;
     for (int32_t i = k + 1; i < n; ++i) {
       if (A[i * n + i] > A[best * n + best]) best = i;
     }
-    if (!(A[best * n + best] > kDependent)) return k;
+    if (!(A[best * n + best] > least)) return k;
     if (best != k) {  // exchange rows and columns of the lower triangle
       std::swap(order[k], order[best]);
       std::swap(A[k * n + k], A[best * n + best]);
@@ -417,10 +420,29 @@ inline void find_live_rows(const Model& m, Data<T>& d) {
                       path_of(m, m.loops[k]), &d.row_jacobian[k * m.u_size], m.loops[l].rows, block,
                       [&](const BodyConst& b, int32_t u) { return T(m.reach[b.u0 + u]); });
   });
+  double gap = 0.0;
   for (int32_t i = 0; i < rows; ++i) {
+    gap = std::max(gap, std::fabs(value(d.loop_row[i].gap)) / m.row_size[i]);
     for (int32_t j = 0; j <= i; ++j) A[i * rows + j] *= m.row_scale[i] * m.row_scale[j];
   }
-  d.loop_rank = find_independent(A, rows, d.pivot_order.data());
+  d.least_pivot = std::max(kDependent, kDependentByGap * gap * gap);
+  d.loop_rank = find_independent(A, rows, d.pivot_order.data(), d.least_pivot);
+}
+
+// The Jacobian of find_live_rows() as a matrix, rows x speeds.
+inline void copy_jacobian(const Model& m, const Data<double>& d, double* matrix) {
+  std::fill(matrix, matrix + m.loop_rows.size() * static_cast<std::size_t>(m.u_size), 0.0);
+  for (std::size_t l = 0; l < m.loops.size(); ++l) {
+    const LoopConst& loop = m.loops[l];
+    const Pack<double>* J = &d.row_jacobian[l * static_cast<std::size_t>(m.u_size)];
+    const BodyPath path = path_of(m, loop);
+    for (int32_t p = 0; p < path.length; ++p) {
+      const BodyConst& b = m.bodies[path.bodies[p]];
+      for (int32_t u = b.u0; u < b.u0 + b.dofs + b.internals; ++u) {
+        for (int32_t i = 0; i < loop.rows; ++i) matrix[(loop.row0 + i) * m.u_size + u] = J[u].a[i];
+      }
+    }
+  }
 }
 
 // A row that takes no force and opens all the same: nothing can move it the other way, or it

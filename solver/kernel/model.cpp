@@ -89,8 +89,8 @@ bool within(int32_t x, int64_t low, int64_t high) { return x >= low && x < high;
 
 double length(const Vector3& x) { return std::hypot(x.x[0], x.x[1], x.x[2]); }
 
-// Lengths of the loops, from their nodes to the joints that only one of their ends hangs on, and
-// the metric that follows from them.
+// Lengths of the loops, the longest piece between their nodes and the joints that only one of their
+// ends hangs on, and the metric that follows from them.
 void measure_loops(Model& m) {
   const auto ancestors = [&](int32_t node) {
     std::vector<int32_t> bodies;
@@ -106,14 +106,14 @@ void measure_loops(Model& m) {
     for (int side = 0; side < 2; ++side) {
       const auto& other = sides[1 - side];
       const int32_t node = side == 0 ? loop.node_a : loop.node_b;
-      double sum = node < 0 ? 0.0 : length(m.nodes[node].position);
-      if (side == 0 && node >= 0) sum += length(loop.p_AJ);
+      double piece = node < 0 ? 0.0 : length(m.nodes[node].position);
+      if (side == 0 && node >= 0) piece += length(loop.p_AJ);
       for (const int32_t i : sides[side]) {
         if (std::find(other.begin(), other.end(), i) != other.end()) break;
-        longest = std::max(longest, sum);
+        longest = std::max(longest, piece);
         const BodyConst& b = m.bodies[i];
-        sum += length(b.p_PJ);
-        if (b.parent_node >= 0) sum += length(m.nodes[b.parent_node].position);
+        piece = length(b.p_PJ);
+        if (b.parent_node >= 0) piece += length(m.nodes[b.parent_node].position);
       }
     }
     const double L = longest > 0.0 ? longest : 1.0;
@@ -127,22 +127,23 @@ void measure_loops(Model& m) {
       on_body = std::max(on_body, L);
     }
   }
+  std::vector<double> way(static_cast<std::size_t>(m.u_size), 0.0);
   for (std::size_t i = 0; i < m.bodies.size(); ++i) {
     const BodyConst& b = m.bodies[i];
-    const double L = arm[i] > 0.0 ? arm[i] : 1.0;
-    const auto add = [&](double way) { m.reach.push_back(way > 0.0 ? 1.0 / (way * way) : 1.0); };
-    for (int32_t k = 0; k < b.dofs; ++k) add(k < b.translations ? 1.0 : L);
-    for (int32_t j = 0; j < b.modes; ++j) {
-      double way = 0.0;
-      for (const NodeConst& node : m.nodes) {
-        if (node.body != static_cast<int32_t>(i)) continue;
-        way = std::max(way,
-                       length(m.node_phi[node.phi0 + j]) + L * length(m.node_psi[node.psi0 + j]));
-      }
-      add(way);
+    for (int32_t k = 0; k < b.dofs; ++k) {
+      way[static_cast<std::size_t>(b.u0 + k)] = k < b.translations ? 1.0 : arm[i];
     }
-    for (int32_t w = 0; w < b.wheels; ++w) add(1.0);
   }
+  for (const NodeConst& node : m.nodes) {
+    const BodyConst& b = m.bodies[node.body];
+    for (int32_t j = 0; j < b.modes; ++j) {
+      double& largest = way[static_cast<std::size_t>(b.u0 + b.dofs + j)];
+      const double turn =
+          arm[static_cast<std::size_t>(node.body)] * length(m.node_psi[node.psi0 + j]);
+      largest = std::max(largest, length(m.node_phi[node.phi0 + j]) + turn);
+    }
+  }
+  for (const double x : way) m.reach.push_back(x > 0.0 ? 1.0 / (x * x) : 1.0);
 }
 
 // Attachments that close loops; needs nodes and bodies.
@@ -584,7 +585,7 @@ std::shared_ptr<const Model> Model::parse(DataFile& file, std::string& error) {
 
   read_loops(file, m, static_cast<int64_t>(motion_count));
   if (!file.ok()) return rejected();
-  if (!m.loops.empty()) measure_loops(m);
+  measure_loops(m);
 
   std::size_t row = 0;
   for (std::size_t t = 0; t < motion_count; ++t) {

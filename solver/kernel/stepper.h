@@ -133,6 +133,10 @@ class Stepper {
   virtual Status differentiate_in_time() = 0;  // along the motion itself
   virtual void read_derivative(const Signal* signals, std::size_t count, double* out) = 0;
   virtual void mass_matrix(double* row_major) = 0;
+  // Of the directions that loops hold, at the present position: their rates by the speeds
+  // (row-major, rows x speeds; speeds that are prescribed or locked have no part), and which of
+  // them are live: neither immovable nor dependent on the others.
+  virtual void loop_rows(double* jacobian, bool* live) = 0;
 
   virtual const char* instruction_set() const = 0;
   virtual std::size_t bytes() const = 0;

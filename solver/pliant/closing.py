@@ -26,6 +26,7 @@ from pliant.reduced import Array
 from pliant.reference import quaternion_matrix
 
 CLOSED = 1e-6  # m and rad, and per second: what a start may be off
+_IDLE = 1e-4  # the same for directions that nothing can move or that others hold already
 _SOLVED = 1e-12  # what a start that is solved for is off
 _ITERATIONS = 60
 _LARGEST_TURN = 0.5  # rad in one step: a longer one may end at another way to assemble
@@ -35,7 +36,9 @@ def closed_start(model: Model) -> tuple[Mechanism, list[Finding]]:
     """The mechanism with closed loops at its start, and what is wrong where that cannot be."""
     mechanism = model.mechanism
     start = LoopStart(model)
-    if start.is_closed(CLOSED if not start.moved.size else _SOLVED):
+    if start.moved.size == 0 and not list(start.open_loops()):
+        return mechanism, list(start.turned_over())
+    if start.is_closed(_SOLVED):
         return mechanism, list(start.turned_over())
     if start.moved.size:
         start.close_positions()
@@ -54,10 +57,17 @@ def closed_start(model: Model) -> tuple[Mechanism, list[Finding]]:
     return dataclasses.replace(mechanism, bodies=tuple(bodies)), []
 
 
-def loop_jacobian(model: Model, kernel: Kernel, quantity: str = "loop_rate") -> Array:
-    """(rows, u_size): derivatives of the loops' rates by the speeds, at the kernel's position; of
-    the speeds along their free directions for ``loop_speed``. Prescribed joints have no part."""
-    signals = loop_signals(model, kernel, quantity)
+def loop_jacobian(kernel: Kernel, *, live: bool = False) -> Array:
+    """(rows, u_size): derivatives of the loops' rates by the speeds, at the kernel's position;
+    with ``live`` only of the directions that are independent of one another. Prescribed joints have
+    no part."""
+    jacobian, is_live = kernel.loop_rows()
+    return jacobian[is_live] if live else jacobian
+
+
+def loop_speed_jacobian(model: Model, kernel: Kernel) -> Array:
+    """(free directions, u_size): derivatives of the speeds along them by all speeds."""
+    signals = loop_signals(model, kernel, "loop_speed")
     columns = [kernel.derivative(signals, u=unit) for unit in np.eye(model.u_size)]
     return np.asarray(np.array(columns).reshape(model.u_size, len(signals)).T)
 
@@ -166,7 +176,7 @@ class LoopStart:
     def close_speeds(self) -> None:
         """Changes the speeds of the joints as little as stops the gaps from opening."""
         self.rate = self._rates()
-        jacobian = loop_jacobian(self.model, self.kernel)[:, self.moved]
+        jacobian = loop_jacobian(self.kernel)[:, self.moved]
         self.u[self.moved] -= np.linalg.lstsq(jacobian, self.rate, rcond=1e-9)[0]
         self.rate = self._rates()
 
@@ -185,7 +195,7 @@ class LoopStart:
         # linear in the speeds: at rest there are no velocity products, however open the loops are
         self._put(self.q)
         own = self._read(self._rate_signals)
-        return np.asarray(own + loop_jacobian(self.model, self.kernel) @ self.u)
+        return np.asarray(own + loop_jacobian(self.kernel) @ self.u)
 
     def _read(self, signals: Signals) -> Array:
         values = np.zeros(len(signals))
@@ -195,8 +205,14 @@ class LoopStart:
     # ------------------------------------------------------------------------- what is wrong
 
     def open_loops(self) -> Iterator[Finding]:
+        self._put(self.q)
+        # axes that were meant to be parallel are not quite, or nodes of a plane not quite in it:
+        # what the loop cannot do anything about does not keep it from moving
+        idle = ~np.array(self.kernel.loop_rows()[1], bool)
+        forgiven = CLOSED / np.where(idle, _IDLE, CLOSED)
         for slots, loop in zip(self.model.loops, self.model.mechanism.loops, strict=True):
-            gap, rate = self.gap[slots.rows], self.rate[slots.rows]
+            gap = self.gap[slots.rows] * forgiven[slots.rows]
+            rate = self.rate[slots.rows] * forgiven[slots.rows]
             if _largest(gap) > CLOSED:
                 what = f"does not close at the start: a gap of {_sizes(slots, self.model, gap)}"
             elif _largest(rate) > CLOSED:

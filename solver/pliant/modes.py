@@ -30,7 +30,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh, null_space
 
 from pliant._kernel import Kernel
-from pliant.closing import loop_jacobian
+from pliant.closing import loop_jacobian, loop_speed_jacobian
 from pliant.coordinates import displaced
 from pliant.modal_integrals import clamped_frequencies, free_free_frequencies
 from pliant.model import Model
@@ -184,7 +184,7 @@ def _loop_elastic(model: Model, kernel: Kernel) -> tuple[dict[str, Array], Array
     dampers = np.zeros((model.u_size, model.u_size))
     if not model.loops:
         return springs, dampers
-    along = loop_jacobian(model, kernel, "loop_speed")
+    along = loop_speed_jacobian(model, kernel)
     for slots, loop in zip(model.loops, model.mechanism.loops, strict=True):
         S = along[slots.freedoms]
         if len(S) and np.any(loop.joint.stiffness):
@@ -199,7 +199,7 @@ def _allowed_motions(model: Model, kernel: Kernel, kept: Array) -> Array:
     basis = np.eye(model.u_size)[:, kept]
     if not model.loops:
         return basis
-    return np.asarray(basis @ null_space(loop_jacobian(model, kernel)[:, kept], rcond=1e-9))
+    return np.asarray(basis @ null_space(loop_jacobian(kernel, live=True)[:, kept]))
 
 
 def _kept(model: Model, locked: bool) -> Array:

@@ -85,7 +85,7 @@ class ModelReport:
     def _loops(self) -> str:
         """How many freedoms loops take, and whether more is held than need be."""
         count, held = len(self.model.loops), self.model.loops[-1].rows.stop
-        taken = int(np.linalg.matrix_rank(loop_jacobian(self.model, self.sim.kernel), tol=1e-9))
+        taken = len(loop_jacobian(self.sim.kernel, live=True))
         spare, left = held - taken, len(self.sim.u) - taken
         text = f"{count} loop{'s'[: count > 1]} with {held} held directions"
         text += f", {spare} of them redundant" if spare else ""
