@@ -36,6 +36,7 @@ from pliant._kernel import Kernel
 from pliant.deflection import LARGEST_ROTATION, Shapes
 from pliant.fields import AxisAngle
 from pliant.flexible import Beam
+from pliant.inputs import Motions
 from pliant.mechanism import TreeBody, TreeJoint
 from pliant.modal_integrals import clamped_frequencies, undeformed_integrals
 from pliant.model import Model
@@ -50,9 +51,9 @@ _LEANING = 0.05  # m, rad, or of the way between stops: what a joint at rest may
 # Without gravity: of the body's length. Booms of solar sails, the softest there are, reach 30.
 _SOFTEST = 100.0
 _MATERIALS = {  # least and largest, with what is beyond
-    "E": (1e6, 2e12, "softer than rubber", "stiffer than diamond", "Pa; 1 N/mm2 is 1e6 Pa"),
-    "G": (3e5, 1e12, "softer than rubber", "stiffer than diamond", "Pa; 1 N/mm2 is 1e6 Pa"),
-    "rho": (10.0, 25e3, "lighter than foam", "denser than osmium", "kg/m3; 1 g/cm3 is 1000"),
+    "E": (1e6, 2e12, "softer than rubber", "stiffer than diamond", "Pa (1 N/mm2 is 1e6 Pa)"),
+    "G": (3e5, 1e12, "softer than rubber", "stiffer than diamond", "Pa (1 N/mm2 is 1e6 Pa)"),
+    "rho": (10.0, 25e3, "lighter than foam", "denser than osmium", "kg/m3 (1 g/cm3 is 1000 kg/m3)"),
 }
 
 
@@ -175,11 +176,9 @@ def _sagging(model: Model) -> Iterator[str]:
     if model.loops:
         return
     kernel = Kernel(model.blob)
+    Motions(model, kernel).start()
     rest = np.zeros(model.u_size)
-    try:
-        udot = kernel.accelerations(kernel.q.copy(), rest, rest).copy()
-    except ValueError:
-        return  # something has no inertia: the first evaluation of a run names it
+    udot = kernel.accelerations(kernel.q.copy(), rest, rest).copy()
     mass = np.asarray(kernel.mass_matrix())
     is_mode, is_held = np.zeros(model.u_size, bool), np.zeros(model.u_size, bool)
     for slots in model.bodies:

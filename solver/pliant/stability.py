@@ -49,6 +49,7 @@ from pliant._kernel import QUANTITIES, Kernel
 from pliant.closing import loop_jacobian, loop_signals
 from pliant.coordinates import coordinate_rates
 from pliant.errors import StepWarning, warn
+from pliant.inputs import Motions
 from pliant.mechanism import TreeJoint
 from pliant.model import Model
 from pliant.modes import highest_frequency
@@ -219,6 +220,7 @@ def _linearised(model: Model) -> _Linearised:
         audit=False,
         loop_steps=np.inf,  # loops are stabilised as fast as the step allows, and no faster
     )
+    Motions(model, kernel).start()
     rest = np.zeros(model.u_size)
     kernel.accelerations(kernel.q.copy(), rest, rest)
     mass = np.asarray(kernel.mass_matrix())
@@ -286,7 +288,7 @@ def _allowed_motions(model: Model, kernel: Kernel) -> Array:
         for i in range(joint.u.start, joint.u.stop)
     ]
     basis = np.delete(np.eye(model.u_size), held, axis=1)
-    if not model.loops:
+    if not model.loops or not basis.size:
         return basis
     return np.asarray(basis @ null_space(loop_jacobian(model, kernel) @ basis, rcond=1e-9))
 
@@ -297,7 +299,7 @@ def _stiffness(model: Model, kernel: Kernel, mass: Array, basis: Array) -> Array
     signals = kernel.signals(np.array(rows, np.int32).reshape(-1, 3))
     q = kernel.q.copy()
     columns = [kernel.derivative(signals, q=coordinate_rates(model, q, v)) for v in basis.T]
-    K = -basis.T @ mass @ np.array(columns).reshape(-1, model.u_size).T
+    K = -basis.T @ mass @ np.array(columns).reshape(len(columns), model.u_size).T
     return np.asarray(0.5 * (K + K.T))
 
 

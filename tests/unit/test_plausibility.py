@@ -111,7 +111,7 @@ def test_a_slip_is_named_with_its_place_the_value_and_what_would_be_right(
 @pytest.mark.parametrize(
     ("right", "slip", "warning"),
     [
-        ("E: 2.1e11", "E: 2.1e5", "bodies.boom.beam.E: 210000 is softer than rubber; give Pa; 1"),
+        ("E: 2.1e11", "E: 2.1e5", "bodies.boom.beam.E: 210000 is softer than rubber; give Pa (1"),
         ("E: 2.1e11", "E: 2.1e14", "bodies.boom.beam.E: 2.1e+14 is stiffer than diamond"),
         ("rho: 7800", "rho: 7.8", "bodies.boom.beam.rho: 7.8 is lighter than foam; give kg/m3"),
         ("rho: 7800", "rho: 7.8e6", "bodies.boom.beam.rho: 7.8e+06 is denser than osmium"),

@@ -200,6 +200,37 @@ def test_friction_of_two_joints_on_one_body_adds_up() -> None:
     assert limit(system, "euler_cromer").step == pytest.approx(2.0 * 1e-3 / 10.0, rel=1e-6)
 
 
+def test_a_joint_that_is_moved_from_outside_stands_where_it_starts() -> None:
+    """Turned by a right angle it makes the hinge of a pendulum level: omega^2 = m g c / J."""
+    rod = pl.Body(mass=2.0, com=[0, -0.5, 0], inertia=[0.1, 0.1, 0.1])
+
+    def carried(start: float) -> pl.System:
+        return pl.System(
+            name="carried",
+            gravity=[0, 0, -9.81],
+            bodies={"frame": pl.Body(mass=1, inertia=[1, 1, 1]), "rod": rod},
+            joints={
+                "crank": pl.Joint(
+                    type="revolute", axis="x", child="frame", start=start, motion="input"
+                ),
+                "hinge": pl.Joint(type="revolute", axis="z", parent="frame", child="rod"),
+            },
+        )
+
+    omega = np.sqrt(2.0 * 9.81 * 0.5 / (0.1 + 2.0 * 0.5**2))
+    found = limit(carried(np.pi / 2))
+    assert found.step == pytest.approx(2.0 / omega, rel=1e-9)
+    assert found.cause == "weight and loads"
+    assert limit(carried(0.0)).step == np.inf
+
+
+def test_a_model_in_which_nothing_moves_has_no_limit() -> None:
+    fixed = pl.Joint(type="fixed", child="block")
+    block = pl.Body(mass=1, inertia=[1, 1, 1])
+    system = pl.System(name="still", bodies={"block": block}, joints={"weld": fixed})
+    assert limit(system).step == np.inf
+
+
 def test_prescribed_joints_and_free_bodies_have_no_limit() -> None:
     held = cart(spring={"stiffness": 800.0}, motion={"times": [0, 1], "position": [0, 1]})
     free = pl.System(
