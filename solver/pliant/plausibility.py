@@ -72,9 +72,11 @@ def implausible(model: Model) -> Iterator[str]:
     if gravity > _STRONGEST_GRAVITY:
         yield f"gravity: {gravity:g} m/s2 is that of no planet; give m/s2, 9.81 on Earth"
     for body in model.mechanism.bodies:
-        yield from _joint(f"joints.{body.joint.name}", body.joint)
+        if not body.joint.prescribed:
+            yield from _start(f"joints.{body.joint.name}.start", body.joint)
+        yield from _forces(f"joints.{body.joint.name}", body.joint)
     for loop in model.mechanism.loops:
-        yield from _joint(f"loops.{loop.joint.name}", loop.joint)
+        yield from _forces(f"loops.{loop.joint.name}", loop.joint)
     flexible = [body for body in model.mechanism.bodies if body.reduced.mode_count]
     for body in flexible:
         yield from _modes(body)
@@ -96,21 +98,25 @@ def implausible_parts(system: System) -> Iterator[str]:
 # ------------------------------------------------------------------------------------------ joints
 
 
-def _joint(where: str, joint: TreeJoint) -> Iterator[str]:
-    slides, turns = len(joint.translations), slice(len(joint.translations), joint.dof_count)
+def _forces(where: str, joint: TreeJoint) -> Iterator[str]:
+    turns = slice(len(joint.translations), joint.dof_count)
     if not joint.quaternion:
-        if not joint.prescribed:
-            yield from _angles(f"{where}.start", joint.start[slides:], 1)
         yield from _angles(f"{where}.spring.rest", joint.rest[turns], 1)
         yield from _angles(f"{where}.stops.lower", joint.stop_lower[turns], 2)
         yield from _angles(f"{where}.stops.upper", joint.stop_upper[turns], 2)
+
+
+def _start(where: str, joint: TreeJoint) -> Iterator[str]:
+    slides = len(joint.translations)
+    if not joint.quaternion:
+        yield from _angles(where, joint.start[slides:], 1)
     for i in np.flatnonzero(joint.stop_stiffness):
         start, low, high = joint.start[i], joint.stop_lower[i], joint.stop_upper[i]
         slack = _LEANING * min(1.0, high - low)
         if not low - slack <= start <= high + slack:
             stop, unit = (low if start < low else high), ("m" if i < slides else "rad")
             yield (
-                f"{where}.start: {start:.4g} {unit} is beyond its stop at {stop:.4g} {unit}, which "
+                f"{where}: {start:.4g} {unit} is beyond its stop at {stop:.4g} {unit}, which "
                 "pushes back from the first moment; start within its stops"
             )
 

@@ -202,6 +202,24 @@ def test_other_models_of_demos_and_tests_are_plausible(make) -> None:
     assert list(implausible(compile_model(make()))) == []
 
 
+def test_what_stands_within_or_on_its_stops_is_plausible() -> None:
+    """A loop stands where the tree has it; a joint that rests on a stop presses it in."""
+    slide = {"type": "prismatic", "axis": "x"}
+    body = pl.Body(mass=1.0, inertia=[1, 1, 1])
+    stops = {"lower": 0.4, "upper": 0.6, "stiffness": 1e4}
+    system = pl.System(
+        name="stops",
+        gravity=[-9.81, 0, 0],
+        bodies={"left": body, "right": body},
+        joints={
+            "a": pl.Joint(**slide, child="left", start=-9.81e-4, stops={**stops, "lower": 0.0}),
+            "b": pl.Joint(**slide, child="right", start=0.5),
+        },
+        loops={"tie": pl.Loop(**slide, parent="left", child="right", stops=stops)},
+    )
+    assert list(implausible(compile_model(system))) == []
+
+
 def test_the_station_arm_is_plausible_in_orbit() -> None:
     assert ModelReport(MODEL_FILE).warnings() == []
 
