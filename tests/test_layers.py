@@ -33,6 +33,7 @@ MODEL_SIDE = {
     "pliant.options",
     "pliant.part",
     "pliant.reduced",
+    "pliant.stability.StepLimit",
     "pliant.model_description",
 }
 

@@ -46,6 +46,8 @@ NB_MODULE(_slave, module) {
       .def_prop_ro("guid", &Slave::guid)
       .def_prop_ro("time", &Slave::time)
       .def_prop_ro("message", &Slave::message)
+      .def_prop_ro("internal_step", &Slave::internal_step)
+      .def("warnings", &Slave::warnings)
       .def_prop_ro("names",
                    [](const Slave& s) {
                      std::vector<std::string> names;

@@ -82,6 +82,7 @@ class Logger {
   void event(const std::string& message) const {
     if (events_) send(fmi2OK, "logEvents", message);
   }
+  void warning(const std::string& message) const { send(fmi2Warning, "logStatusWarning", message); }
   void failure(fmi2Status status, const std::string& message) const {
     send(status, status == fmi2Discard ? "logStatusDiscard" : "logStatusError", message);
   }
@@ -108,6 +109,9 @@ struct Instance {
   double stop_time = std::numeric_limits<double>::infinity();
   fmi2Status last_step = fmi2OK;
 
+  void tell_warnings() const {
+    for (const std::string& warning : slave->warnings()) logger.warning(warning);
+  }
   fmi2Status refuse(const char* call, const std::string& why) const {
     logger.failure(fmi2Error, std::string(call) + ": " + why);
     return fmi2Error;
@@ -274,6 +278,7 @@ fmi2Status fmi2ExitInitializationMode(fmi2Component component) {
                    if (status == fmi2OK) {
                      i.phase = stepping;
                      i.logger.event("initialized");
+                     i.tell_warnings();
                    }
                    return status;
                  });
@@ -523,6 +528,7 @@ fmi2Status fmi2DoStep(fmi2Component component, fmi2Real time, fmi2Real size, fmi
                                         " s that fmi2SetupExperiment was given");
     }
     const Result result = i.slave->step(time, size);
+    i.tell_warnings();
     const fmi2Status status = i.answer("fmi2DoStep", result);
     if (status != fmi2Error) i.last_step = status;
     if (status == fmi2Discard) i.phase = discarded;

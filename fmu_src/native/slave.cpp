@@ -11,10 +11,18 @@ namespace {
 
 constexpr double kClockTolerance = 1e-6;  // of a communication step: drift of the importer's clock
 constexpr double kMostSteps = 1e9;        // internal steps in one communication step
+constexpr double kLargestRotation = 0.3;  // rad, of a node in its body: what modes can carry
 
 std::string text_of(double x) {
   char buffer[32];
   std::snprintf(buffer, sizeof buffer, "%.12g", x);
+  return buffer;
+}
+
+// Of a number that is no author's own.
+std::string brief(double x) {
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "%.3g", x);
   return buffer;
 }
 
@@ -63,7 +71,8 @@ std::unique_ptr<Slave> Slave::make(std::vector<unsigned char> data, std::string&
     return nullptr;
   }
   const Model& m = *slave->model_;
-  if (static_cast<std::size_t>(m.input_size) != slave->table_.input_names.size()) {
+  if (static_cast<std::size_t>(m.input_size) != slave->table_.input_names.size() ||
+      m.bodies.size() != slave->table_.body_names.size()) {
     error = "variable table: it belongs to another model";
     return nullptr;
   }
@@ -99,8 +108,8 @@ void Slave::reset() {
   std::fill(input_rates_.begin(), input_rates_.end(), 0.0);
   motions_ = table_.motions;
   std::fill(locks_.begin(), locks_.end(), static_cast<unsigned char>(0));
-  start_time_ = 0.0;
-  initialized_ = built_ = false;
+  start_time_ = told_step_ = 0.0;
+  initialized_ = built_ = told_bent_ = false;
 }
 
 Result Slave::refuse(std::string message) {
@@ -429,6 +438,38 @@ Result Slave::initialize() {
   if (status.code != Code::ok) return refuse(status);
   initialized_ = true;
   return Result::ok;
+}
+
+// ------------------------------------------------------------------------------------- warnings
+
+std::vector<std::string> Slave::warnings() {
+  std::vector<std::string> found;
+  const StepLimit& limit = table_.step_limits[static_cast<std::size_t>(options_.integrator)];
+  const double h = options_.step;
+  if (std::exchange(told_step_, h) != h && h >= limit.step) {
+    found.push_back("solver.h = " + text_of(h) + " s is beyond the limit of the integrator, " +
+                    brief(limit.step) + " s for the model as exported, set by " + limit.cause +
+                    ": the motion will grow or tremble; take a shorter one");
+  }
+  for (const NodeConst& node : model_->nodes) {
+    const BodyConst& b = model_->bodies[node.body];
+    if (told_bent_) break;
+    if (b.modes == 0) continue;
+    const double* eta = stepper_->q() + b.q0 + b.joint_qs;
+    double theta[3] = {0.0, 0.0, 0.0};
+    for (int32_t i = 0; i < b.modes; ++i) {
+      const double* psi = model_->node_psi[node.psi0 + i].x;
+      for (int axis = 0; axis < 3; ++axis) theta[axis] += psi[axis] * eta[i];
+    }
+    const double rotation = std::hypot(theta[0], theta[1], theta[2]);
+    if (!(rotation > kLargestRotation)) continue;
+    told_bent_ = true;
+    found.push_back("t = " + text_of(time()) + " s: body " +
+                    table_.body_names[static_cast<std::size_t>(node.body)] + " turns by " +
+                    brief(rotation) + " rad in itself, more than its modes can carry (" +
+                    brief(kLargestRotation) + " rad); divide it into several bodies");
+  }
+  return found;
 }
 
 // ------------------------------------------------------------------------------------- stepping

@@ -36,6 +36,11 @@ class Slave {
   const std::vector<Variable>& variables() const { return table_.variables; }
   const std::string& message() const { return message_; }
   double time();
+  double internal_step() const { return options_.step; }
+  // What the importer should know of the internal step and the present state, each once: a step
+  // beyond the limit of the model as exported, the first body deflected further than its modes
+  // can carry.
+  std::vector<std::string> warnings();
 
   Result get_real(const Reference* references, std::size_t count, double* values);
   Result get_integer(const Reference* references, std::size_t count, int32_t* values);
@@ -94,6 +99,9 @@ class Slave {
   bool built_ = false;
   std::shared_ptr<const Model> model_;
   std::unique_ptr<Stepper> stepper_;
+
+  double told_step_ = 0.0;  // the step that was last warned of, or found good
+  bool told_bent_ = false;
 
   std::vector<Signal> signals_;  // scratch of the calls below, to allocate once
   std::vector<double> numbers_;

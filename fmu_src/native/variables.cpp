@@ -23,6 +23,7 @@ VariableTable VariableTable::read(DataFile& file) {
   t.guid = file.text("fmu.guid");
   const auto names = lines(file.text("fmu.names"));
   const auto sections = lines(file.text("fmu.sections"));
+  t.body_names = lines(file.text("names.body"));
   t.speed_names = lines(file.text("names.speed"));
   t.dof_names = lines(file.text("names.dof"));
   t.input_names = lines(file.text("names.input"));
@@ -52,6 +53,8 @@ VariableTable VariableTable::read(DataFile& file) {
   t.constants = file.reals("constant.value", constants);
   t.motions = file.reals("motion.start", file.count("motion.start"));
   const auto setting = file.reals("setting.default", 5);
+  const auto limit = file.reals("limit.step", 3);
+  const auto cause = lines(file.text("limit.cause"));
   if (!file.ok()) return t;
 
   const auto reject = [&](const std::string& what) {
@@ -115,6 +118,8 @@ VariableTable VariableTable::read(DataFile& file) {
       !choice(setting[3], 2)) {
     return reject("bad settings");
   }
+  if (cause.size() != limit.size()) return reject("bad step limits");
+  for (std::size_t i = 0; i < limit.size(); ++i) t.step_limits.push_back({limit[i], cause[i]});
   t.options.step = setting[0];
   t.options.integrator = static_cast<Integrator>(static_cast<int32_t>(setting[1]));
   t.options.algorithm = static_cast<Algorithm>(static_cast<int32_t>(setting[2]));

@@ -52,15 +52,22 @@ struct Check {
   std::size_t first;
 };
 
+// The longest step at which an integrator is stable on the model as exported, and what sets it.
+struct StepLimit {
+  double step;
+  std::string cause;
+};
+
 struct VariableTable {
   std::string guid;
   std::vector<Variable> variables;
   std::vector<Parameter> parameters;
   std::vector<Check> checks;
   std::vector<double> constants;
-  std::vector<double> motions;  // from outside, at the start: position, rate, acceleration
-  Options options;              // defaults
-  std::vector<std::string> speed_names, dof_names, input_names, row_names;
+  std::vector<double> motions;         // from outside, at the start: position, rate, acceleration
+  Options options;                     // defaults
+  std::vector<StepLimit> step_limits;  // of each integrator
+  std::vector<std::string> body_names, speed_names, dof_names, input_names, row_names;
 
   // Fills the table; on failure the file says why.
   static VariableTable read(DataFile& file);

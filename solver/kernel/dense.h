@@ -138,7 +138,6 @@ inline Status dense(const Model& m, Data<double>& d, double* matrix, double* rhs
   if (!m.loops.empty()) {
     const auto rows = static_cast<int32_t>(m.loop_rows.size());
     find_live_rows(m, d);
-    if (Status bad = check_idle_rows(m, d); bad.code != Code::ok) return bad;
     copy_jacobian(m, d, jacobian);
     // udot in Data is zero still: row_acceleration() is g'' without any
     for (const LoopConst& loop : m.loops) {

@@ -177,9 +177,12 @@ class Dynamics {
     return status;
   }
 
+  // Accelerations of the moment in Data, for a step: which a loop must not come apart in.
   Status accelerations() {
     prepare(m, d);
-    return solve();
+    Status status = solve();
+    if (status.code == Code::ok && !m.loops.empty()) status = check_idle_rows(m, d);
+    return status;
   }
 
   // What joint_force() needs, once for every solve(). Accelerations of bodies and forces of joints

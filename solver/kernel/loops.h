@@ -589,7 +589,6 @@ inline void row_demands(const Model& m, Data<T>& d, Acceleration acceleration) {
 template <class T>
 inline Status solve_loops(const Model& m, Data<T>& d) {
   if (Status bad = loop_columns(m, d); bad.code != Code::ok) return bad;
-  if (Status bad = check_idle_rows(m, d); bad.code != Code::ok) return bad;
   row_demands(m, d, [&](const LoopConst& loop, const LoopRowWork<T>& row) {
     return row_acceleration(m, d, loop, row);
   });

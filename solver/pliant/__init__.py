@@ -19,7 +19,15 @@ __version__ = version("pliant")
 
 if TYPE_CHECKING:
     from pliant.body import Body, Node, Wheel
-    from pliant.errors import ModelError, PliantError, Problem, SolverError
+    from pliant.errors import (
+        DeflectionWarning,
+        ModelError,
+        PliantError,
+        PliantWarning,
+        Problem,
+        SolverError,
+        StepWarning,
+    )
     from pliant.flexible import Beam, Lump, Modal, ModalNode, ModalPoint, Modes, Station
     from pliant.fmu.export import export_fmu
     from pliant.fmu_settings import Fmu
@@ -39,6 +47,7 @@ __all__ = [
     "Attachment",
     "Beam",
     "Body",
+    "DeflectionWarning",
     "Fmu",
     "Friction",
     "Group",
@@ -54,12 +63,14 @@ __all__ = [
     "Motion",
     "Node",
     "PliantError",
+    "PliantWarning",
     "Problem",
     "Result",
     "Simulation",
     "SolverError",
     "Spring",
     "Station",
+    "StepWarning",
     "Stops",
     "System",
     "Wheel",
@@ -77,7 +88,15 @@ __all__ = [
 # result needs neither pydantic nor the kernel, and `pliant --help` is there at once.
 _HOMES = {
     "fmu.export": ("export_fmu",),
-    "errors": ("ModelError", "PliantError", "Problem", "SolverError"),
+    "errors": (
+        "DeflectionWarning",
+        "ModelError",
+        "PliantError",
+        "PliantWarning",
+        "Problem",
+        "SolverError",
+        "StepWarning",
+    ),
     "model_file": ("load", "save"),
     "modes": ("assembled_modes", "body_modes"),
     "results": ("Result",),

@@ -90,9 +90,11 @@ def _options(
 def check(context: typer.Context, model_file: ModelOrFmu, step: Step = 1e-3) -> None:
     """Reads a model, draws its tree and says what looks wrong.
 
-    Prints the tree of bodies and joints, mass and centre of mass at the start, the freedoms, and
-    warnings: frequencies too high for the step, bodies much lighter than the rest, joints that
-    start where their axes line up. All problems of a faulty model are listed at once.
+    Prints the tree of bodies and joints, mass and centre of mass at the start, gravity, the
+    freedoms, and warnings: a step beyond the limit of stability or too long for the frequencies,
+    what degrees for radians, per cent for a ratio, mm for m or N/mm2 for N/m2 leave behind, joints
+    that start beyond their stops or where their axes line up, bodies much lighter than the rest.
+    All problems of a faulty model are listed at once.
 
     An FMU, of pliant or not, is validated, and its inputs, outputs and parameters are listed with
     units, start values and descriptions.
@@ -261,7 +263,8 @@ def run(
 
     The bar shows simulated time, speed against real time and the relative energy error; work of
     loads and dissipated energy are accounted for, so that the error is the integrator's own. A run
-    that fails says when and where, and still writes what it recorded.
+    that fails says when and where, and still writes what it recorded. Warnings tell of a step
+    beyond the limit of stability and of bodies bent further than their modes can carry.
 
     An FMU runs through FMPy, as in other tools: give it inputs over time and parameters. Its
     inputs go in straight lines between the rows of the file; two rows of one time make a jump.

@@ -13,7 +13,6 @@ from pliant.cli_options import (
     Integrator,
     ModelFile,
     Naming,
-    Step,
     console,
     reported,
     was_given,
@@ -61,7 +60,16 @@ def export(
             help="Python file with a subclass of PliantSlave, for the flavour python.",
         ),
     ] = None,
-    step: Step = 1e-3,
+    step: Annotated[
+        float | None,
+        typer.Option(
+            "--step",
+            "-s",
+            metavar="SECONDS",
+            help="Internal step in seconds; otherwise a millisecond, or what the model needs if "
+            "that is shorter.",
+        ),
+    ] = None,
     integrator: Annotated[Integrator, typer.Option(help="Of the solver inside.")] = (
         Integrator.leapfrog
     ),
@@ -103,6 +111,7 @@ def export(
     """
     from pliant.fmu import export_fmu
     from pliant.fmu.inspect import FmuFile
+    from pliant.stability import DEFAULT_STEP
 
     given = {
         "step": step,
@@ -120,3 +129,5 @@ def export(
     written = export_fmu(model_file, output, flavour=flavour.value, slave=slave, **chosen)
     fmu = FmuFile(written)
     print(f"wrote {written}: {fmu.size}, {flavour.value}, {fmu.counts}")
+    if step is None and fmu.internal_step != DEFAULT_STEP:
+        print(f"internal step {fmu.internal_step:g} s")

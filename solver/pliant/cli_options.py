@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, ParamSpec
+from typing import Annotated, ParamSpec, TextIO
 
 import typer
 from rich.console import Console
 
-from pliant.errors import ModelError, PliantError, Problem
+from pliant.errors import ModelError, PliantError, PliantWarning, Problem
 
 _P = ParamSpec("_P")
 
@@ -53,17 +55,43 @@ Step = Annotated[
 
 
 def reported(command: Callable[_P, None]) -> Callable[_P, None]:
-    """Prints pliant's own errors, one problem a line, and exits with 1."""
+    """Prints pliant's own warnings, and its errors, one problem a line, and exits with 1."""
 
     @functools.wraps(command)
     def wrapped(*args: _P.args, **kwargs: _P.kwargs) -> None:
         try:
-            command(*args, **kwargs)
+            with _printed_warnings():
+                command(*args, **kwargs)
         except PliantError as error:
             print(error, file=sys.stderr)
             raise typer.Exit(1) from None
 
     return wrapped
+
+
+@contextmanager
+def _printed_warnings() -> Iterator[None]:
+    """Warnings of pliant on stderr as ``check`` prints them, without the lines of Python."""
+    with warnings.catch_warnings():
+        others, errors = warnings.showwarning, Console(stderr=True, highlight=False)
+
+        def show(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            if not issubclass(category, PliantWarning):
+                others(message, category, filename, lineno, file, line)
+                return
+            errors.print("[yellow]warning:[/yellow]", end=" ")
+            errors.print(str(message), soft_wrap=True, markup=False)
+
+        warnings.simplefilter("always", PliantWarning)
+        warnings.showwarning = show
+        yield
 
 
 def is_fmu(path: Path) -> bool:

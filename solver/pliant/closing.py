@@ -3,7 +3,7 @@
 A loop whose nodes do not meet at the start, or move apart, is closed by the joints that it names
 in ``closed_by``, all loops together: by Gauss-Newton steps for their positions, of smallest
 length, within their stops; then their speeds follow from linear equations. The gaps, their rates
-and the exact derivatives of both are the kernel's. Joints with prescribed motion stay where their
+and the Jacobian of these are the kernel's. Joints with prescribed motion stay where their
 motion has them.
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant._kernel import QUANTITIES, Kernel, Signals
-from pliant.coordinates import coordinate_rates, displaced
+from pliant.coordinates import displaced
 from pliant.inputs import Motions
 from pliant.loop import TRANSLATION
 from pliant.mechanism import Mechanism, TreeLoop
@@ -126,13 +126,8 @@ class LoopStart:
     def _candidates(self) -> Iterator[Array]:
         """Coordinates along the next step, nearer and nearer."""
         self._put(self.q)
-        derivatives = []
-        for i in self.moved:
-            unit = np.zeros(self.model.u_size)
-            unit[i] = 1.0
-            along = coordinate_rates(self.model, self.q, unit)
-            derivatives.append(self.kernel.derivative(self._gap_signals, q=along))
-        step = self._bounded_step(np.array(derivatives).T)
+        # the rates' Jacobian is that of the gaps to first order in the gaps
+        step = self._bounded_step(loop_jacobian(self.kernel)[:, self.moved])
         turns = np.abs(step[self._is_turn])
         factor = min(1.0, _LARGEST_TURN / max(turns.max(initial=0.0), 1e-300))
         for halvings in range(12):
@@ -209,13 +204,12 @@ class LoopStart:
         # axes that were meant to be parallel are not quite, or nodes of a plane not quite in it:
         # what the loop cannot do anything about does not keep it from moving
         idle = ~np.array(self.kernel.loop_rows()[1], bool)
-        forgiven = CLOSED / np.where(idle, _IDLE, CLOSED)
+        limit = np.where(idle, _IDLE, CLOSED)
         for slots, loop in zip(self.model.loops, self.model.mechanism.loops, strict=True):
-            gap = self.gap[slots.rows] * forgiven[slots.rows]
-            rate = self.rate[slots.rows] * forgiven[slots.rows]
-            if _largest(gap) > CLOSED:
+            gap, rate = self.gap[slots.rows], self.rate[slots.rows]
+            if np.any(np.abs(gap) > limit[slots.rows]):
                 what = f"does not close at the start: a gap of {_sizes(slots, self.model, gap)}"
-            elif _largest(rate) > CLOSED:
+            elif np.any(np.abs(rate) > limit[slots.rows]):
                 what = f"opens at the start, by {_sizes(slots, self.model, rate)} per second"
             else:
                 continue

@@ -1,17 +1,44 @@
 """Errors of pliant: what was wrong, where, and what would be right.
 
 ``ModelError`` is the author's to mend and lists every problem found, not only the first;
-``SolverError`` stops a run and says when and on which element.
+``SolverError`` stops a run and says when and on which element. What may be meant but is likely
+not is a ``PliantWarning``.
 """
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 
 class PliantError(Exception):
     """Everything pliant raises on purpose."""
+
+
+class PliantWarning(UserWarning):
+    """Everything pliant warns of.
+
+    >>> import warnings
+    >>> warnings.simplefilter("error", PliantWarning)             # doctest: +SKIP
+    """
+
+
+class StepWarning(PliantWarning):
+    """A step beyond the limit of stability."""
+
+
+class DeflectionWarning(PliantWarning):
+    """A flexible body that was deflected further than its modes can carry."""
+
+
+def warn(text: str, category: type[PliantWarning]) -> None:
+    """Issues a warning at the line outside this package that led to it."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("pliant."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, category, stacklevel=level)
 
 
 @dataclass(frozen=True)

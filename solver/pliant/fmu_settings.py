@@ -38,8 +38,9 @@ class Fmu(Part):
     ('node.boom.tip', 'joint.*.reaction')
     """
 
-    step: Positive = 1e-3
-    """Internal step, s; the FMU's parameter solver.h changes it."""
+    step: Positive | None = None
+    """Internal step, s; the FMU's parameter solver.h changes it. Left out: a millisecond, or what
+    the model needs to be followed and stable if that is shorter."""
     integrator: Annotated[
         Literal["euler_cromer", "leapfrog", "rk4"], PlainValidator(choice(*INTEGRATORS))
     ] = "leapfrog"

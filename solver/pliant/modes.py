@@ -38,8 +38,6 @@ from pliant.reduced import Array
 from pliant.simulation import as_model
 from pliant.system import System
 
-ACCURATE = 0.5  # step times omega above which the phase of a mode drifts visibly
-
 _TURN = 2.0 * np.pi
 _DIFFERENCE = 1e-4  # of a coordinate, for stiffness by differences: truncation ~ 1e-8 relative
 
@@ -132,35 +130,6 @@ def highest_frequency(system: System | Model | str) -> float:
     """Highest frequency in rad/s of the assembled model, joints free; 0 without vibrations."""
     frequencies = assembled_modes(system).frequencies
     return float(_TURN * max(frequencies.max(initial=0.0), 0.0))
-
-
-def damping_rates(system: System | Model | str) -> dict[str, float]:
-    """How fast friction alone stops the speed of each joint at the start, in 1/s, all else free:
-    viscous friction and, as steep as it is at rest, Coulomb friction over the inertia felt."""
-    model = as_model(system)
-    inverse = np.linalg.pinv(np.asarray(Kernel(model.blob).mass_matrix()), hermitian=True)
-    rates = {}
-    for slots in model.joints:
-        joint = model.mechanism.bodies[slots.body].joint
-        if joint.prescribed or slots.u.start == slots.u.stop:
-            continue
-        steepest = joint.viscous + joint.coulomb / joint.transition_speed
-        felt = np.diag(inverse)[slots.u] * steepest
-        rates[slots.name] = float(felt.max(initial=0.0))
-    return rates
-
-
-def suggested_step(omega: float) -> float:
-    """The longest step that follows a frequency in rad/s, rounded down to 1, 2 or 5 times a
-    power of ten, which divides most durations.
-
-    >>> suggested_step(300.0)
-    0.001
-    """
-    limit = ACCURATE / omega
-    power = 10.0 ** np.floor(np.log10(limit))
-    step = max(m for m in (1.0, 2.0, 5.0) if m * power <= limit * (1 + 1e-12)) * power
-    return float(f"{step:.0e}")
 
 
 def _elastic(model: Model) -> tuple[Array, Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -12,28 +13,32 @@ from rich.tree import Tree
 
 from pliant.channels import axis_text
 from pliant.closing import loop_jacobian
+from pliant.errors import StepWarning
 from pliant.mechanism import TreeBody, TreeJoint, TreeLoop
 from pliant.model import Model
-from pliant.modes import ACCURATE, damping_rates, highest_frequency, suggested_step
+from pliant.model_file import load
+from pliant.modes import highest_frequency
+from pliant.plausibility import implausible, implausible_parts
 from pliant.reduced import Array
 from pliant.simulation import Simulation
+from pliant.stability import ACCURATE, step_fault, step_limit, suggested_step
 from pliant.system import System
 
 _LIGHT = 1e-5  # of the heaviest body: a mass worth a question
 _LINED_UP = 0.1  # smallest singular value of three rotation axes: about 6 degrees from gimbal lock
-_STABLE = {"leapfrog": 2.0, "euler_cromer": 2.0, "rk4": 2.78}  # bounds on step times omega
-# bounds on step times the rate at which friction stops a speed; leapfrog extrapolates speeds
-_STABLE_DAMPING = {"leapfrog": 1.0, "euler_cromer": 2.0, "rk4": 2.78}
 
 
 class ModelReport:
     """Answers about a model at its start."""
 
     def __init__(self, system: System | Model | str | Path, step: float = 1e-3) -> None:
-        self.sim = Simulation(system, step)
+        self._system = load(system) if isinstance(system, (str, Path)) else system
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", StepWarning)  # it is among the report's own
+            self.sim = Simulation(self._system, step)
         self.model = self.sim.model
         self._omega = highest_frequency(self.model)
-        self._stable = _STABLE[self.sim.integrator]
+        self._limit = step_limit(self.model, self.sim.integrator)
 
     def tree(self) -> Tree:
         """Bodies under the joints that carry them, from the ground outward.
@@ -75,11 +80,12 @@ class ModelReport:
         yield f"{len(model.bodies)} bodies{groups}, {len(self.sim.u)} freedoms ({parts or 'none'})"
         if model.loops:
             yield self._loops()
+        gravity = model.mechanism.gravity
+        yield f"gravity [{_numbers(gravity)}] m/s2" if gravity.any() else "no gravity"
         if self._omega > 0.0:
             yield (
                 f"highest frequency {self._omega / (2 * np.pi):.4g} Hz: steps up to "
-                f"{ACCURATE / self._omega:.2g} s follow it, "
-                f"{self._stable / self._omega:.2g} s is the limit"
+                f"{ACCURATE / self._omega:.2g} s follow it, {self._limit.step:.2g} s is the limit"
             )
 
     def _loops(self) -> str:
@@ -126,32 +132,22 @@ class ModelReport:
         return table
 
     def warnings(self) -> list[str]:
-        return [*self._fast(), *self._rubbing(), *self._light(), *self._lined_up()]
+        found = [*self._fast(), *implausible(self.model)]
+        if isinstance(self._system, System):
+            found += implausible_parts(self._system)
+        return [*found, *self._light(), *self._lined_up()]
 
     def _fast(self) -> Iterator[str]:
-        omega, step, limit = self._omega, self.sim.step_size, self._stable
-        product = step * omega
-        what = f"the highest frequency is {omega / (2 * np.pi):.4g} Hz ({omega:.4g} rad/s)"
-        if product >= limit:
+        omega, step = self._omega, self.sim.step_size
+        fault = step_fault(self.model, step, self.sim.integrator)
+        if fault is not None:
+            yield fault
+        elif step * omega > ACCURATE:
             yield (
-                f"{what}: a step of {step:g} s is unstable, the limit is {limit / omega:.3g} s; "
-                f"take {suggested_step(omega):g} s or keep fewer modes"
+                f"the highest frequency is {omega / (2 * np.pi):.4g} Hz ({omega:.4g} rad/s): "
+                f"stable at a step of {step:g} s, but the phase of the fastest modes will drift; "
+                f"{suggested_step(self.model, self.sim.integrator):g} s follows them"
             )
-        elif product > ACCURATE:
-            yield (
-                f"{what}: stable at a step of {step:g} s, but the phase of the fastest modes will "
-                f"drift; {suggested_step(omega):g} s follows them"
-            )
-
-    def _rubbing(self) -> Iterator[str]:
-        step, limit = self.sim.step_size, _STABLE_DAMPING[self.sim.integrator]
-        for name, rate in damping_rates(self.model).items():
-            if step * rate >= limit:
-                yield (
-                    f"joints.{name}.friction: it stops the joint within {1.0 / rate:.2g} s, too "
-                    f"fast for a step of {step:g} s: the limit is {limit / rate:.2g} s; take a "
-                    "shorter step, less friction, or a larger transition_speed"
-                )
 
     def _light(self) -> Iterator[str]:
         masses = {body.name: body.reduced.mass for body in self.model.mechanism.bodies}

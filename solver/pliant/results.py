@@ -30,7 +30,8 @@ class Result:
     """Channels recorded over time.
 
     ``time`` is (N,), ``data`` (N, number of channels), ``channels`` says what each column is and
-    ``info`` how the run was made (model, step, integrator, ...).
+    ``info`` how the run was made (model, step, integrator, ...). ``warnings`` tell what makes
+    it doubtful: bodies that were deflected further than modes can carry.
     """
 
     def __init__(
@@ -40,12 +41,14 @@ class Result:
         data: Array,
         channels: Sequence[Channel],
         info: Mapping[str, str | float],
+        warnings: Sequence[str] = (),
     ) -> None:
         self.name = name
         self.time = time
         self.data = data
         self.channels = tuple(channels)
         self.info = dict(info)
+        self.warnings = tuple(warnings)
         self._column = {channel.name: i for i, channel in enumerate(self.channels)}
         self._columns: dict[str, list[int]] = {}
         for i, channel in enumerate(self.channels):
@@ -147,6 +150,7 @@ class Result:
         with h5py.File(path, "w") as file:
             file.attrs["pliant_result"] = _FORMAT
             file.attrs["name"] = self.name
+            file.attrs["warnings"] = "\n".join(self.warnings)
             file.create_dataset("time", data=self.time).attrs["unit"] = "s"
             info = file.create_group("info")
             for key, value in self.info.items():
@@ -191,6 +195,7 @@ class Result:
                     )
                 file.visititems(visit)
                 name, time = str(file.attrs["name"]), file["time"][()]
+                warnings = str(file.attrs.get("warnings", "")).splitlines()
                 info = {
                     key: str(value) if isinstance(value, str) else float(value)
                     for key, value in file["info"].attrs.items()
@@ -201,7 +206,8 @@ class Result:
             raise ModelError.at(str(path), f"not a readable result file: {error}") from None
         found.sort(key=lambda entry: entry[0])
         data = np.hstack([values for _, _, values in found]) if found else np.zeros((len(time), 0))
-        return cls(name, time, data, [c for _, members, _ in found for c in members], info)
+        channels = [c for _, members, _ in found for c in members]
+        return cls(name, time, data, channels, info, warnings)
 
     def to_csv(self, path: str | Path) -> Path:
         """One row a time, first line the names; numbers with all their digits."""

@@ -13,7 +13,8 @@ import numpy as np
 
 from pliant._kernel import QUANTITIES
 from pliant.channels import Channel, all_channels, choose, default_channels
-from pliant.errors import ModelError, SolverError
+from pliant.deflection import Deflection, DeflectionWatch
+from pliant.errors import DeflectionWarning, ModelError, SolverError, warn
 from pliant.model import Model
 from pliant.progress import Progress
 from pliant.results import Result
@@ -60,6 +61,8 @@ def simulate(
     and every ``control_period`` seconds (None: every step) to set inputs.
 
     If the run fails, the SolverError is a RunError with the rows recorded so far as ``result``.
+    A step beyond the limit of stability is a StepWarning. Bodies that were deflected further than
+    modes can carry, in recorded rows, are in ``result.warnings``, the worst is a DeflectionWarning.
 
     >>> def hold(sim):                                                     # doctest: +SKIP
     ...     elbow = sim.joint("elbow")
@@ -99,6 +102,9 @@ def simulate(
                 bar.update()
         except SolverError as error:
             raise RunError(error, recorder.result()) from error
+    worst = recorder.worst_deflection()
+    if worst is not None:
+        warn(f"{sim.model.name}: {worst}", DeflectionWarning)
     return recorder.result()
 
 
@@ -120,6 +126,7 @@ class Recorder:
         self._time = np.zeros(max(rows, 1))
         self._data = np.zeros((max(rows, 1), len(channels)))
         self._count = 0
+        self._watch = DeflectionWatch(sim.model)
 
     def record(self) -> None:
         """Adds a row for the present state."""
@@ -128,7 +135,12 @@ class Recorder:
             self._data = np.concatenate([self._data, np.zeros_like(self._data)])
         self._sim.read(self._signals, self._data[self._count])
         self._time[self._count] = self._sim.time
+        self._watch.look(self._sim.time, self._sim.kernel.q)
         self._count += 1
+
+    def worst_deflection(self) -> Deflection | None:
+        """The largest of those that went beyond what modes can carry."""
+        return max(self._watch.found(), key=lambda found: found.rotation, default=None)
 
     def result(self) -> Result:
         """What has been recorded so far."""
@@ -149,4 +161,5 @@ class Recorder:
             "size_udot": float(sum(j.u.stop - j.u.start for j in model.joints)),
         }
         time, data = self._time[: self._count].copy(), self._data[: self._count].copy()
-        return Result(model.name, time, data, self._channels, info)
+        beyond = [str(deflection) for deflection in self._watch.found()]
+        return Result(model.name, time, data, self._channels, info, beyond)

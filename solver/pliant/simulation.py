@@ -71,6 +71,8 @@ class Simulation:
     the account of work and dissipated energy. ``loop_steps`` is the time, in steps, in which gaps
     of loops are closed (Baumgarte), at least 2; infinity leaves them alone. ``project_loops`` moves
     positions and speeds onto the loops after every step, at about three times the cost.
+
+    A step beyond the limit of stability is a StepWarning (``pliant.stability`` has the rule).
     """
 
     def __init__(
@@ -92,7 +94,10 @@ class Simulation:
             ("integrator", integrator, INTEGRATORS),
             ("node_rotation", node_rotation, NODE_ROTATIONS),
         )
+        from pliant.stability import warn_of_step  # it needs this module
+
         self.model = as_model(system)
+        warn_of_step(self.model, step, integrator)
         self.step_size = float(step)
         self.algorithm = algorithm
         self.integrator = integrator

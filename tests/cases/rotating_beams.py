@@ -56,7 +56,7 @@ def rotating_squares(gamma: float, plane: str, **options: object) -> Array:
     The modal accelerations are differenced at both sides of the straight beam. They are quadratic
     in the rates, so at rest in the turning frame the Coriolis terms of one plane do not enter.
     """
-    sim = pl.Simulation(blade(gamma, plane, **options))
+    sim = pl.Simulation(blade(gamma, plane, **options), step=1e-5)
     eta = slice(1, len(sim.q))  # after the hub's angle
     start = sim.q.copy()
 

@@ -83,7 +83,7 @@ def run_two_bar(
     name: str = "two_bar_ancf", *, step: float = 2e-5, every: int = 250, **options: object
 ) -> Array:
     """Rows t, x, y of the tip over 1 s, from static equilibrium."""
-    model = pl.Simulation(two_bar(name, **options)).model
+    model = pl.Simulation(two_bar(name, **options), step).model
     sim = pl.Simulation(model, step)
     sim.set_state(q=pl.equilibrium(model))
     tip = sim.node("lower.tip")

@@ -250,7 +250,8 @@ def test_calls_out_of_order_are_refused(build):
 
 
 def test_a_diverging_step_is_discarded_and_taken_back(build, capfd):
-    slave = started(build(stiff()))
+    with pytest.warns(pl.StepWarning):
+        slave = started(build(stiff(), step=STEP))
     time, size = 0.0, 10 * STEP
     while (before := slave.state()) and (status := slave.do_step(time, size)) == OK:
         time += size

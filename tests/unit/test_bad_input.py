@@ -356,7 +356,7 @@ def test_a_run_that_blows_up_names_time_and_element_and_keeps_what_it_recorded()
 
     system = from_yaml(GOOD)
     step = 1.5 * 2.0 / highest_frequency(system)  # half as long again as is stable
-    with pytest.raises(pl.SolverError) as caught:
+    with pytest.warns(pl.StepWarning), pytest.raises(pl.SolverError) as caught:
         pl.simulate(system, 2000 * step, step)
     error = caught.value
     assert 0.0 < error.time < 2000 * step

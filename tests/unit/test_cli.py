@@ -110,6 +110,7 @@ def test_check_names_the_steps_that_follow_the_highest_frequency(arm):
     omega = highest_frequency(str(arm))
     out = call("check", arm)[1]
     assert f"steps up to {0.5 / omega:.2g} s follow it, {2.0 / omega:.2g} s is the limit" in out
+    assert "gravity [0, 0, -9.81] m/s2" in out
 
 
 def test_check_gives_the_centre_of_mass_at_the_start(arm):
@@ -122,28 +123,45 @@ def test_check_gives_the_centre_of_mass_at_the_start(arm):
 
 def test_check_warns_of_a_step_too_long_for_the_modes(arm):
     _, out, _ = call("check", arm, "--step", "0.1")
+    assert "warning: a step of 0.1 s is beyond the limit of leapfrog, " in out
+    assert "set by bodies.boom" in out
+    _, out, _ = call("check", arm, "--step", "5e-3")
     assert "warning: the highest frequency is" in out
-    assert "a step of 0.1 s is unstable" in out
+    assert "but the phase of the fastest modes will drift; 0.002 s follows them" in out
+
+
+def test_run_and_export_warn_of_a_step_beyond_the_limit_on_stderr(arm, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for command in (("run", arm, "-d", "0.1", "-q"), ("export", arm)):
+        code, out, err = call(*command, "--step", "0.1")
+        assert code == 0
+        assert err.startswith("warning: arm: a step of 0.1 s is beyond the limit of leapfrog, ")
+        assert "warning" not in out
+        assert call(*command)[2] == ""
 
 
 def test_check_warns_of_friction_too_fast_for_the_step(tmp_path):
-    """A wheel of 2 kg m2 that 3000 N m s/rad stop: leapfrog bears a step of 2/3000 s."""
-    path = tmp_path / "wheel.yaml"
+    """A brake of 3000 N m s/rad between two wheels of 2 kg m2, across a loop, where leapfrog takes
+    it from the steps before: 0.75 of 1/3000 s."""
+    path = tmp_path / "wheels.yaml"
     path.write_text(
-        "pliant: 1\nname: wheel\n"
-        "bodies: {disc: {mass: 1, inertia: [1, 1, 2]}}\n"
-        "joints: {hub: {type: revolute, axis: z, child: disc, speed: 1.0, "
-        "friction: {viscous: 3000}}}\n"
+        "pliant: 1\nname: wheels\n"
+        "bodies: {a: {mass: 1, inertia: [1, 1, 2]}, b: {mass: 1, inertia: [1, 1, 2]}}\n"
+        "joints: {a: {type: revolute, axis: z, child: a, speed: 1.0},"
+        " b: {type: revolute, axis: z, child: b}}\n"
+        "loops: {brake: {type: revolute, axis: z, parent: a, child: b,"
+        " friction: {coulomb: 6, transition_speed: 2.0e-3}}}\n"
     )
     _, out, _ = call("check", path, "--step", "1e-3")
-    assert "joints.hub.friction" in out
-    assert "the limit is 0.00067 s" in out
-    _, out, _ = call("check", path, "--step", "5e-4")
+    assert "the limit of leapfrog, 0.00025 s, set by loops.brake.friction" in out
+    assert "or a larger transition_speed" in out
+    _, out, _ = call("check", path, "--step", "2e-4")
     assert "no warnings" in out
-    steady = pl.simulate(path, 0.4, 5e-4, record="joint")
-    assert abs(steady["joint.hub.qd"][-1]) < 1e-6
-    with pytest.raises(pl.SolverError):
-        pl.simulate(path, 0.4, 1e-3, record="joint")
+    steady = pl.simulate(path, 1.0, 2e-4, record="joint")
+    assert abs(steady["joint.a.qd"][-1] - 0.5) < 1e-9
+    with pytest.warns(pl.StepWarning):
+        trembling = pl.simulate(path, 1.0, 1e-3, record="joint")
+    assert np.abs(trembling["joint.a.qd"][-10:] - 0.5).max() > 1e-4
 
 
 def test_the_limit_that_check_names_is_the_one_that_runs_obey(arm):
@@ -152,7 +170,7 @@ def test_the_limit_that_check_names_is_the_one_that_runs_obey(arm):
     limit = 2.0 / highest_frequency(str(arm))
     steps = 4000
     pl.simulate(arm, 0.8 * limit * steps, 0.8 * limit, record="joint")
-    with pytest.raises(pl.SolverError):
+    with pytest.warns(pl.StepWarning), pytest.raises(pl.SolverError):
         pl.simulate(arm, 1.3 * limit * steps, 1.3 * limit, record="joint")
 
 
@@ -242,8 +260,10 @@ def test_run_shows_time_speed_and_energy_error(arm):
 def test_a_run_that_fails_exits_with_1_and_still_writes(arm, tmp_path):
     code, _, err = call("run", arm, "-d", "100", "-s", "0.1", "-o", tmp_path / "x.h5", "-q")
     assert code == 1
-    assert err.startswith("t = ")
-    assert "shorter step" in err
+    warning, error = err.splitlines()
+    assert warning.startswith("warning: arm: a step of 0.1 s is beyond the limit")
+    assert error.startswith("t = ")
+    assert "shorter step" in error
     assert len(Result.from_hdf5(tmp_path / "x.h5")) > 1
 
 

@@ -18,8 +18,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from pliant.data_file import pack
 from pliant.errors import ModelError, Problem
 from pliant.fmu.binaries import native_binaries
@@ -34,9 +32,9 @@ from pliant.model_description import (
     model_identifier,
     table_sections,
 )
-from pliant.modes import highest_frequency, suggested_step
 from pliant.part import suggest
 from pliant.simulation import as_model
+from pliant.stability import DEFAULT_STEP, step_limits, suggested_step, warn_of_step
 from pliant.system import System
 
 FLAVOURS = ("native", "python")
@@ -62,7 +60,9 @@ def export_fmu(
 
     ``settings`` are those of the model file's ``fmu:`` section, over which they take precedence:
 
-    - ``step``, ``integrator``, ``algorithm``: of the solver inside; parameters of the FMU too
+    - ``step``, ``integrator``, ``algorithm``: of the solver inside; parameters of the FMU too. A
+      step left out is a millisecond, or what the model needs if that is shorter; one beyond the
+      limit of stability is a StepWarning
     - ``include``, ``exclude``: patterns of variables to expose as well, or not
     - ``defaults=False``: expose nothing but what is included
     - ``naming``: ``"structured"`` (joint.elbow.q) or ``"flat"`` (joint_elbow_q)
@@ -109,7 +109,14 @@ def variable_table(system: System | Model, **settings: Any) -> VariableTable:
     """The table that an FMU of a system has; ``settings`` as those of ``export_fmu``."""
     chosen, model = _chosen(system, settings), as_model(system)
     values = {key: getattr(chosen, key) for key in Fmu.model_fields}
-    options = TableOptions(**values, h_suggested=_suggested_step(model))
+    limits = step_limits(model)
+    suggested = suggested_step(model, chosen.integrator)
+    if chosen.step is None:
+        # either divides the communication step, a millisecond
+        values["step"] = min(DEFAULT_STEP, suggested or DEFAULT_STEP)
+    else:
+        warn_of_step(model, chosen.step, chosen.integrator)
+    options = TableOptions(**values, h_suggested=suggested, step_limits=limits)
     return VariableTable.build(model, options)
 
 
@@ -124,11 +131,6 @@ def _chosen(system: System | Model, settings: Mapping[str, Any]) -> Fmu:
     if unknown:
         raise ModelError(unknown)
     return Fmu(**{**section.plain(), **settings})
-
-
-def _suggested_step(model: Model) -> float | None:
-    omega = highest_frequency(model)
-    return suggested_step(omega) if omega > 0.0 and np.isfinite(omega) else None
 
 
 def _write(target: Path, files: Mapping[str, bytes]) -> None:

@@ -133,6 +133,13 @@ class FmuFile:
         return f"{self.path.stat().st_size / 1000:.0f} kB"
 
     @property
+    def internal_step(self) -> float | None:
+        """Of an FMU of pliant: the step of the solver inside, s."""
+        from pliant.fmu._slave import Slave
+
+        return None if self._data is None else Slave(self._data).internal_step
+
+    @property
     def counts(self) -> str:
         """``19 inputs, 1 output, 125 parameters``.
 

@@ -164,6 +164,7 @@ class PliantSlave(Fmi2Slave):  # type: ignore[misc]
     def exit_initialization_mode(self) -> None:
         self._slave.initialize()
         self._phase = _STEPPING
+        self._tell_warnings()
 
     @_allowed(_STEPPING)
     def do_step(self, current_time: float, step_size: float) -> bool:
@@ -183,6 +184,7 @@ class PliantSlave(Fmi2Slave):  # type: ignore[misc]
             if before is not None:
                 self._restore(before)
             raise
+        self._tell_warnings()
         if not done:
             self._tell(self._slave.message, Fmi2Status.discard)
             if before is not None:
@@ -290,6 +292,10 @@ class PliantSlave(Fmi2Slave):  # type: ignore[misc]
         return self._slave.step(time, length)
 
     # --------------------------------------------------------------------------------- messages
+
+    def _tell_warnings(self) -> None:
+        for message in self._slave.warnings():
+            self._tell(message, Fmi2Status.warning)
 
     def _tell(self, message: str, status: Fmi2Status) -> None:
         print(f"{self.instance_name}: {message}", file=sys.stderr)

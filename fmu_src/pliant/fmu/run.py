@@ -18,13 +18,14 @@ from typing import Any
 import numpy as np
 
 from pliant.channels import Channel, choose
-from pliant.errors import ModelError, PliantError
+from pliant.errors import ModelError, PliantError, PliantWarning, warn
 from pliant.fmu.given import InputTable, Starts
 from pliant.fmu.inspect import FmuFile
 from pliant.results import Result
 from pliant.simulation import whole_steps
 
 _ROWS = 2000  # recorded by default, at most
+_WARNING = 1  # fmi2Warning
 
 
 class FmuRunError(PliantError):
@@ -138,6 +139,7 @@ class _Instance:
 
         self.fmu = fmu
         self._messages: list[str] = []
+        self._warnings: list[str] = []
         self._takes_rates = bool(fmu.description.coSimulation.canInterpolateInputs)
         try:
             # logging on: pythonfmu tells of no error without it
@@ -148,8 +150,16 @@ class _Instance:
             raise FmuRunError(f"{fmu.path}: {self._said(error)}") from None
 
     def _log(self, _: Any, __: bytes, status: int, ___: bytes, message: bytes) -> None:
-        if status > 0:
-            self._messages.append(message.decode(errors="replace").strip())
+        text = message.decode(errors="replace").strip()
+        if status == _WARNING:
+            self._warnings.append(text)
+        elif status > _WARNING:
+            self._messages.append(text)
+
+    def pass_on_warnings(self) -> None:
+        for text in self._warnings:
+            warn(f"{self.fmu.path.name}: {text}", PliantWarning)
+        self._warnings.clear()
 
     def _said(self, error: Exception) -> str:
         return "; ".join(self._messages) or str(error)
@@ -190,6 +200,7 @@ class _Calls:
         self._instance._messages.clear()
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        self._instance.pass_on_warnings()
         if isinstance(error, Exception):
             raise FmuRunError(self._instance._said(error)) from None
 

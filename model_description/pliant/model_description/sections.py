@@ -20,7 +20,10 @@ check.kind, .parameter     0: four parameters from there on are a unit quaternio
                            inertia [xx, yy, zz, xy, xz, yz]
 constant.value             float64
 setting.default            float64: step, integrator, algorithm, node rotation (0 exact), audit
-names.speed, .dof, .input  text: names of speeds, freedoms and inputs for messages
+limit.step, .cause         float64, text: the longest stable step with each integrator, +1e300 if
+                           there is none, and what sets it
+names.body, .speed, .dof,  text: names of bodies, speeds, freedoms and inputs for messages
+.input
 =========================  =======================================================================
 """
 
@@ -46,6 +49,7 @@ from pliant.model_description.variable import (
     Source,
 )
 from pliant.options import ALGORITHMS, INTEGRATORS
+from pliant.stability import StepLimit
 
 _NO_LIMIT = 1e300
 _SIGNAL, _INPUT, _PARAMETER, _SETTING, _CONSTANT, _LOCK, _MOTION = range(7)
@@ -94,7 +98,10 @@ def _sections(table: VariableTable) -> dict[str, Section]:
         "check.parameter": _ints(first for _, first in table.checks),
         "constant.value": np.array(constants, float),
         "setting.default": np.array(_defaults(table)),
+        "limit.step": np.array([min(limit.step, _NO_LIMIT) for limit in _limits(table)]),
+        "limit.cause": _lines(limit.cause for limit in _limits(table)),
         "motion.start": np.array(motion_starts(table.model)),
+        "names.body": _lines(body.name for body in model.bodies),
         "names.speed": _lines(model.speed_names),
         "names.dof": _lines(model.freedom_names),
         "names.input": _lines(model.input_names),
@@ -159,6 +166,11 @@ def _defaults(table: VariableTable) -> list[float]:
         0.0,
         float(audit),
     ]
+
+
+def _limits(table: VariableTable) -> list[StepLimit]:
+    unlimited = StepLimit(_NO_LIMIT, "nothing")
+    return [table.options.step_limits.get(name, unlimited) for name in INTEGRATORS]
 
 
 def _ints(values: Iterable[int | bool]) -> NDArray[np.int32]:

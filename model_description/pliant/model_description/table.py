@@ -15,8 +15,8 @@ By default an FMU has
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -46,6 +46,7 @@ from pliant.model_description.variable import (
 from pliant.motion import InputMotion
 from pliant.options import ALGORITHMS, INTEGRATORS
 from pliant.part import suggest
+from pliant.stability import StepLimit
 
 # Only on request: they are many, or cost something.
 _ON_REQUEST = re.compile(
@@ -61,7 +62,8 @@ class TableOptions:
 
     ``include`` and ``exclude`` hold patterns as in ``pliant.channels``; without ``defaults``
     nothing is exposed but what is included. ``h_suggested`` is the internal step that follows the
-    fastest vibration; None if there is none.
+    fastest vibration; None if there is none. ``step_limits`` are those of the integrators, for the
+    FMU to warn of.
     """
 
     step: float = 1e-3
@@ -72,6 +74,7 @@ class TableOptions:
     include: Sequence[str] = ()
     exclude: Sequence[str] = ()
     h_suggested: float | None = None
+    step_limits: Mapping[str, StepLimit] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         problems = []

@@ -1,0 +1,370 @@
+"""The longest step at which a model is stable, and the step to take.
+
+Close to a position a model moves by ``M a + (D + C) u + K x = 0``, with D the damping of modes and
+joints, C that across loops, and K the stiffness. Damping is viscous, of stops, and the slope of
+Coulomb friction where it is steepest, at rest (coulomb / transition_speed). With a step h that is
+too long, the fastest of these motions changes its sign from each step to the next and grows. That
+begins where
+
+    M - (h/d) D - (h/c) C - (h/w)^2 K                                                       (1)
+
+is no longer positive definite. An integrator is told from another by three bounds: w on step
+times frequency, d on step times the rate at which damping of modes and joints stops a motion, c
+likewise of damping across loops; ``_BOUNDS`` has them. (1) is found by putting u(n+1) = -u(n) into
+the integrator's formulas and is exact for euler_cromer and leapfrog. For rk4 it is exact without
+damping and without stiffness (2 sqrt 2 on the imaginary axis, 2.785 on the real one) and on the
+safe side in between: at 0.92 of the limit for a motion damped by 0.05 of critical, at 0.42 for one
+damped critically.
+
+A motion v loses (1) at the h with
+
+    1/h = s(v),   s^2 v^T M v = s v^T (D/d + C/c) v + v^T K v / w^2                         (2)
+
+and the longest stable step is 1 / max s(v). The motion with the largest s(v) is that with the
+largest s v^T (D/d + C/c) v + v^T K v / w^2, an eigenvalue problem for a given s; s and v are
+improved in turn, which converges quadratically.
+
+In K are all stiffnesses that the model has where it starts, at rest: modes, springs of joints and
+loops, weight and loads at t = 0, by the exact derivatives of the kernel's accelerations; and the
+stops of joints and loops as if all were touched. Loops leave only some motions: all matrices are
+taken over a basis of these. Prescribed joints are held.
+
+What cannot be seen from there: stiffness and damping that come from outside (controllers, contact
+forces put on nodes), a position where the inertia felt is smaller, stiffening by spin.
+
+Cost: a derivative for every freedom, one mass matrix, and one dense symmetric eigenvalue problem,
+of which only the largest value is sought, or some four with damping. The limits of models seen
+before are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import cholesky, eigh, null_space, solve_triangular
+
+from pliant._kernel import QUANTITIES, Kernel
+from pliant.closing import loop_jacobian, loop_signals, loop_speed_jacobian
+from pliant.coordinates import coordinate_rates
+from pliant.errors import StepWarning, warn
+from pliant.inputs import Motions
+from pliant.mechanism import TreeJoint
+from pliant.model import Model
+from pliant.modes import highest_frequency
+from pliant.options import INTEGRATORS
+from pliant.reduced import Array
+
+ACCURATE = 0.5  # step times omega above which the phase of a mode drifts visibly
+DEFAULT_STEP = 1e-3  # s, where nothing asks for a shorter one
+
+_CONVERGED = 1e-9
+_MARGIN = 2.0  # of the limit over a step that is suggested: positions beside the start
+_MOST_KEPT = 1000
+
+
+class _Bounds(NamedTuple):
+    """Of an integrator, see (1)."""
+
+    oscillation: float
+    damping: float
+    across_loops: float
+
+
+_BOUNDS = {
+    "euler_cromer": _Bounds(oscillation=2.0, damping=2.0, across_loops=2.0),
+    # damping acts at the speed that the step leads to; across loops at one extrapolated by
+    # u(n) + 2/3 (u(n) - u(n-1)) - 1/6 (u(n-1) - u(n-2))
+    "leapfrog": _Bounds(oscillation=2.0, damping=np.inf, across_loops=0.75),
+    "rk4": _Bounds(oscillation=2.0 * np.sqrt(2.0), damping=2.785, across_loops=2.785),
+}
+
+
+@dataclass(frozen=True)
+class StepLimit:
+    """The longest stable step in s, infinite if there is none, and what sets it, such as
+    ``bodies.boom`` or ``joints.elbow.stops``."""
+
+    step: float
+    cause: str
+
+
+_NO_LIMIT = StepLimit(np.inf, "nothing")
+_known: dict[tuple[str, str], StepLimit] = {}
+
+
+def step_limit(model: Model, integrator: str = "leapfrog") -> StepLimit:
+    """The longest step at which an integrator is stable on a model near its start.
+
+    >>> from pliant.compile import compile_model
+    >>> from pliant.system import Body, Joint, System
+    >>> cart = Body(mass=4.0, inertia=[1, 1, 1])
+    >>> rail = Joint(type="prismatic", axis="x", child="cart", spring={"stiffness": 400.0})
+    >>> step_limit(compile_model(System(name="s", bodies={"cart": cart}, joints={"rail": rail})))
+    StepLimit(step=0.2, cause='joints.rail.spring')
+    """
+    key = (model.digest, integrator)
+    if key not in _known:
+        _remember(model, (integrator,))
+    return _known[key]
+
+
+def step_limits(model: Model) -> dict[str, StepLimit]:
+    """The limits of all integrators."""
+    _remember(model, INTEGRATORS)
+    return {integrator: _known[model.digest, integrator] for integrator in INTEGRATORS}
+
+
+def _remember(model: Model, integrators: Sequence[str]) -> None:
+    if len(_known) >= _MOST_KEPT:
+        _known.clear()
+    motion = _linearised(model)
+    for integrator in integrators:
+        _known[model.digest, integrator] = _limit(motion, _BOUNDS[integrator])
+
+
+def suggested_step(model: Model, integrator: str = "leapfrog") -> float | None:
+    """The longest step that follows the fastest vibration and stays well within the limit, rounded
+    down to 1, 2 or 5 times a power of ten, which divides most durations. None: any will do."""
+    omega = highest_frequency(model)
+    longest = step_limit(model, integrator).step / _MARGIN
+    if omega > 0.0:
+        longest = min(longest, ACCURATE / omega)
+    return _rounded_down(longest) if 0.0 < longest < np.inf else None
+
+
+def warn_of_step(model: Model, step: float, integrator: str) -> None:
+    """Issues a StepWarning if the step is beyond the limit."""
+    text = step_fault(model, step, integrator)
+    if text is not None:
+        warn(f"{model.name}: {text}", StepWarning)
+
+
+def step_fault(model: Model, step: float, integrator: str) -> str | None:
+    """What is wrong with a step that is too long, and the remedy; None if it is stable."""
+    limit = step_limit(model, integrator)
+    if step < limit.step:
+        return None
+    remedy = "take a shorter step"
+    suggested = suggested_step(model, integrator)
+    if suggested is not None:
+        remedy = f"take {suggested:g} s"
+    if limit.cause.endswith(".friction"):
+        remedy += ", less friction or a larger transition_speed"
+    return (
+        f"a step of {step:g} s is beyond the limit of {integrator}, {limit.step:.3g} s, set by "
+        f"{limit.cause}: the motion will grow or tremble; {remedy}"
+    )
+
+
+def _rounded_down(longest: float) -> float:
+    """
+    >>> _rounded_down(0.5 / 300.0)
+    0.001
+    """
+    power = 10.0 ** np.floor(np.log10(longest))
+    step = max(m for m in (1.0, 2.0, 5.0) if m * power <= longest * (1 + 1e-12)) * power
+    return float(f"{step:.0e}")
+
+
+# ------------------------------------------------------------------------------- the limit itself
+
+
+class _Resistance(NamedTuple):
+    """Something that resists motion: ``matrix`` over speeds of the model, or over combinations
+    of them by rows."""
+
+    where: str
+    along: slice | Array
+    matrix: Array
+
+    def add_to(self, total: Array, basis: Array) -> None:
+        if isinstance(self.along, slice):
+            total[self.along] += self.matrix @ basis[self.along]
+        else:
+            total += self.along.T @ self.matrix @ (self.along @ basis)
+
+    def power(self, motion: Array) -> float:
+        own = motion[self.along] if isinstance(self.along, slice) else self.along @ motion
+        return float(own @ self.matrix @ own)
+
+
+class _Freedoms(NamedTuple):
+    """Those of a joint or loop, among or as combinations of the model's speeds."""
+
+    where: str
+    along: slice | Array
+    position: Array
+    joint: TreeJoint
+
+
+class _Linearised(NamedTuple):
+    """The model near its start: K over a basis of its motions in which M is the unit matrix, and
+    what resists them, over all speeds."""
+
+    basis: Array
+    stiffness: Array
+    springs: list[_Resistance]
+    stops: list[_Resistance]
+    damping: list[_Resistance]
+    across_loops: list[_Resistance]
+
+
+def _linearised(model: Model) -> _Linearised:
+    kernel = Kernel(model.blob)
+    kernel.configure(
+        step=1.0,
+        integrator="leapfrog",
+        algorithm="order_n",
+        node_rotation="exact",
+        audit=False,
+        loop_steps=np.inf,  # loops are stabilised as fast as the step allows, and no faster
+    )
+    Motions(model, kernel).start()
+    rest = np.zeros(model.u_size)
+    kernel.accelerations(kernel.q.copy(), rest, rest)
+    mass = np.asarray(kernel.mass_matrix())
+    basis = _allowed_motions(model, kernel)
+    basis = solve_triangular(cholesky(basis.T @ mass @ basis), basis.T, trans="T").T
+    freedoms = list(_freedoms(model, kernel))
+    stops = list(_stops(freedoms))
+    damping = [*_damping(model, freedoms), *_friction(freedoms)]
+    return _Linearised(
+        basis=basis,
+        stiffness=_stiffness(model, kernel, mass, basis) + basis.T @ _sum(stops, basis),
+        springs=list(_springs(model, freedoms)),
+        stops=stops,
+        damping=[r for r in damping if isinstance(r.along, slice)],
+        across_loops=[r for r in damping if not isinstance(r.along, slice)],
+    )
+
+
+def _limit(motion: _Linearised, bounds: _Bounds) -> StepLimit:
+    basis = motion.basis
+    slowing = basis.T @ (
+        _sum(motion.damping, basis) / bounds.damping
+        + _sum(motion.across_loops, basis) / bounds.across_loops
+    )
+    inverse, v = _largest(slowing, motion.stiffness / bounds.oscillation**2)
+    if not inverse > 0.0:
+        return _NO_LIMIT
+    step, fastest = 1.0 / inverse, basis @ v
+    # what each takes away of (1), which is 1 - 1 for the fastest motion
+    parts: dict[str, float] = {}
+    for resistances, factor in (
+        (motion.springs, (step / bounds.oscillation) ** 2),
+        (motion.stops, (step / bounds.oscillation) ** 2),
+        (motion.damping, step / bounds.damping),
+        (motion.across_loops, step / bounds.across_loops),
+    ):
+        parts |= {r.where: factor * r.power(fastest) for r in resistances}
+    parts["weight and loads"] = 1.0 - sum(parts.values())
+    return StepLimit(float(step), max(parts, key=lambda where: parts[where]))
+
+
+def _largest(slowing: Array, stiffness: Array) -> tuple[float, Array]:
+    """max s(v) by (2), and its v, of unit length."""
+
+    def s(d: Array, k: Array) -> Array:
+        return np.asarray(0.5 * d + np.sqrt(np.maximum(0.25 * d**2 + k, 0.0)))
+
+    n = len(stiffness)
+    largest = float(s(np.diag(slowing), np.diag(stiffness)).max(initial=0.0))
+    v = np.zeros(n)
+    while largest > 0.0:
+        _, vectors = eigh(largest * slowing + stiffness, subset_by_index=[n - 1, n - 1])
+        v = vectors[:, 0]
+        before, largest = largest, float(s(v @ slowing @ v, v @ stiffness @ v))
+        if largest <= before * (1.0 + _CONVERGED) or not slowing.any():
+            break
+    return largest, v
+
+
+def _allowed_motions(model: Model, kernel: Kernel) -> Array:
+    """(u_size, n): a basis of the motions that loops and prescribed joints allow."""
+    held = [
+        i
+        for joint in model.joints
+        if model.mechanism.bodies[joint.body].joint.prescribed
+        for i in range(joint.u.start, joint.u.stop)
+    ]
+    basis = np.delete(np.eye(model.u_size), held, axis=1)
+    if not model.loops or not basis.size:
+        return basis
+    return np.asarray(basis @ null_space(loop_jacobian(kernel, live=True) @ basis))
+
+
+def _stiffness(model: Model, kernel: Kernel, mass: Array, basis: Array) -> Array:
+    """K = -M da/dq over a basis of motions, at rest where the kernel stands."""
+    rows = [(QUANTITIES.index("udot"), 0, i) for i in range(model.u_size)]
+    signals = kernel.signals(np.array(rows, np.int32).reshape(-1, 3))
+    q = kernel.q.copy()
+    columns = [kernel.derivative(signals, q=coordinate_rates(model, q, v)) for v in basis.T]
+    K = -basis.T @ mass @ np.array(columns).reshape(len(columns), model.u_size).T
+    return np.asarray(0.5 * (K + K.T))
+
+
+# ----------------------------------------------------------------------------- what resists motion
+
+
+def _freedoms(model: Model, kernel: Kernel) -> Iterator[_Freedoms]:
+    """Of joints and loops that are not prescribed."""
+    for slots in model.joints:
+        joint = model.mechanism.bodies[slots.body].joint
+        if not joint.prescribed:
+            yield _Freedoms(f"joints.{slots.name}", slots.u, kernel.q[slots.q].copy(), joint)
+    signals = loop_signals(model, kernel, "loop_position")
+    if not len(signals):
+        return
+    positions = np.zeros(len(signals))
+    kernel.read(signals, positions)
+    along = loop_speed_jacobian(model, kernel)
+    for loop, tree_loop in zip(model.loops, model.mechanism.loops, strict=True):
+        own = loop.freedoms
+        if own.start < own.stop:
+            yield _Freedoms(f"loops.{loop.name}", along[own], positions[own], tree_loop.joint)
+
+
+def _springs(model: Model, freedoms: list[_Freedoms]) -> Iterator[_Resistance]:
+    for slots, body in zip(model.bodies, model.mechanism.bodies, strict=True):
+        if body.reduced.mode_count:
+            yield _Resistance(f"bodies.{slots.name}", slots.etad, body.reduced.stiffness)
+    for where, along, _, joint in freedoms:
+        if joint.stiffness.any():
+            yield _Resistance(f"{where}.spring", along, np.diag(joint.stiffness))
+
+
+def _stops(freedoms: list[_Freedoms]) -> Iterator[_Resistance]:
+    """Those that are not touched, and so not in the kernel's accelerations."""
+    for where, along, position, joint in freedoms:
+        if joint.stop_stiffness.any():
+            inside = (joint.stop_lower <= position) & (position <= joint.stop_upper)
+            yield _Resistance(f"{where}.stops", along, np.diag(joint.stop_stiffness * inside))
+
+
+def _damping(model: Model, freedoms: list[_Freedoms]) -> Iterator[_Resistance]:
+    for slots, body in zip(model.bodies, model.mechanism.bodies, strict=True):
+        if body.reduced.damping.any():
+            yield _Resistance(f"bodies.{slots.name} (damping)", slots.etad, body.reduced.damping)
+    for where, along, _, joint in freedoms:
+        if joint.viscous.any():
+            yield _Resistance(f"{where}.friction.viscous", along, np.diag(joint.viscous))
+        if joint.stop_damping.any():
+            yield _Resistance(f"{where}.stops.damping", along, np.diag(joint.stop_damping))
+
+
+def _friction(freedoms: list[_Freedoms]) -> Iterator[_Resistance]:
+    for where, along, _, joint in freedoms:
+        if joint.coulomb.any():
+            slope = joint.coulomb / joint.transition_speed
+            yield _Resistance(f"{where}.friction", along, np.diag(slope))
+
+
+def _sum(resistances: list[_Resistance], basis: Array) -> Array:
+    """Of the matrices over all speeds, times a basis of motions."""
+    total = np.zeros_like(basis)
+    for resistance in resistances:
+        resistance.add_to(total, basis)
+    return total
