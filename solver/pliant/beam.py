@@ -56,7 +56,8 @@ _COUPLED = 1e-13  # mass between two families, relative: above rounding
 
 @dataclass(frozen=True)
 class BeamModes:
-    """Mass-normalised modes of a mesh; each kind is a family's name or ``static``."""
+    """Mass-normalised modes of a mesh; each kind is a family's name, or ``static`` for a static
+    shape beside modes of the beam alone."""
 
     frequencies: Array  # (n,) Hz, clamped at the head, nothing carried
     kinds: tuple[str, ...]
@@ -135,12 +136,16 @@ def cantilever_modes(
 
     tip = np.array([mesh.length])
     loads = [_deflection(mesh, *TIP_LOADS[load][:2], tip) for load in static]
-    f_static, S = _orthonormal(mesh, groups, _outside(mesh, V, loads))
-    V = np.column_stack([V, S])
+    residuals = _outside(mesh, V, loads)
+    if carried is not None:
+        # the span of loaded modes is not closed under K: residuals mix with them
+        hertz, V = _orthonormal(mesh, groups, np.column_stack([V, residuals]))
+        return BeamModes(hertz, _family_names(mesh, V), _tip_positive(mesh, V))
+    f_static, S = _orthonormal(mesh, groups, residuals)
     return BeamModes(
         frequencies=np.concatenate([hertz, f_static]),
-        kinds=(*_family_names(mesh, V[:, : len(hertz)]), *("static" for _ in f_static)),
-        shapes=_tip_positive(mesh, V),
+        kinds=(*_family_names(mesh, V), *("static" for _ in f_static)),
+        shapes=_tip_positive(mesh, np.column_stack([V, S])),
     )
 
 

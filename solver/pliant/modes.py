@@ -128,6 +128,21 @@ def assembled_modes(system: System | Model | str, *, locked: bool = False) -> As
     return AssembledModes(rigid, tuple(modes))
 
 
+def elastic_vibrations(model: Model, freedoms: Array) -> tuple[Array, Array]:
+    """Frequencies (Hz, ascending) and mass-normalised shapes (u_size, n) by elasticity alone.
+
+    Gravity and loads are left out; of all speeds only the given ``freedoms`` take part.
+    """
+    kernel = Kernel(model.blob)
+    stiffness, _ = _elastic(model)
+    springs, _ = _loop_elastic(model, kernel)
+    total = stiffness + sum(springs.values(), np.zeros_like(stiffness))
+    basis = _allowed_motions(model, kernel, freedoms)
+    mass = basis.T @ np.asarray(kernel.mass_matrix()) @ basis
+    _, squares, vectors = _solve(basis.T @ total @ basis, mass)
+    return np.sqrt(squares) / _TURN, basis @ vectors
+
+
 def highest_frequency(system: System | Model | str) -> float:
     """Highest frequency in rad/s of the assembled model, joints free; 0 without vibrations."""
     frequencies = assembled_modes(system).frequencies

@@ -72,9 +72,9 @@ def _felt_at_nodes(
     """(6, 6) inertia about each node that carries something, head axes, for every body."""
     bodies = rigid.bodies
     felt: list[dict[str, Array]] = [{} for _ in bodies]
-    for hold in _holds(rigid, interfaces, held):
+    driven = driven_joints(rigid)
+    for hold in _holds(rigid, interfaces, driven, held):
         _add(felt[hold.body], hold.node, hold.inertia)
-    driven = _driven_joints(rigid)
     for i in reversed(range(len(bodies))):
         body = bodies[i]
         M = locked_inertia(body.reduced) - wheel_inertia(body)
@@ -106,23 +106,23 @@ def _to_point(r: Array) -> Array:
 # ------------------------------------------------------------------------------------- joints
 
 
-def _driven_joints(mechanism: Mechanism) -> set[str]:
+def driven_joints(mechanism: Mechanism) -> set[str]:
     """Joints and loops that a load drives."""
     return {load.element for load in mechanism.loads if load.kind == "joint"}
 
 
-def _is_passive(joint: TreeJoint, driven: Collection[str]) -> Array:
+def passive_freedoms(joint: TreeJoint, driven: Collection[str]) -> Array:
     """(nd,) whether nothing acts on a freedom."""
     free = (joint.stiffness == 0) & (joint.viscous == 0) & (joint.coulomb == 0)
     free &= np.isinf(joint.stop_lower) & np.isinf(joint.stop_upper)
-    return np.asarray(free & (joint.name not in driven))
+    return np.asarray(free & (not joint.prescribed) & (joint.name not in driven))
 
 
 def _yields(joint: TreeJoint, driven: Collection[str], held: bool) -> Array:
     """(nd,) whether a freedom yields."""
-    if joint.prescribed:
-        return np.zeros(joint.dof_count, bool)
-    return _is_passive(joint, driven) if held else np.ones(joint.dof_count, bool)
+    if held:
+        return passive_freedoms(joint, driven)
+    return np.full(joint.dof_count, not joint.prescribed)
 
 
 def _yielding(joint: TreeJoint, driven: Collection[str], held: bool) -> Iterator[Array]:
@@ -152,14 +152,16 @@ class _Hold(NamedTuple):
 
 
 def _holds(
-    rigid: Mechanism, interfaces: Mapping[str, Collection[str]], held: bool
+    rigid: Mechanism,
+    interfaces: Mapping[str, Collection[str]],
+    driven: Collection[str],
+    held: bool,
 ) -> Iterator[_Hold]:
     mass = _HEAVY * sum(body.reduced.mass for body in rigid.bodies)
     moment = mass * _extent(rigid) ** 2
     along = np.diag([mass] * 3 + [0.0] * 3)
     about = np.diag([0.0] * 3 + [moment] * 3)
     orientation = _orientations(rigid.bodies)
-    driven = _driven_joints(rigid)
     for loop in rigid.loops:
         yield from _loop_holds(loop, rigid, orientation, driven, held, (mass, moment))
     if not held:

@@ -31,7 +31,8 @@ def reduce_body(
     """The body ``name`` of a model as mass points, mode shapes and nodes.
 
     ``carried`` is what its nodes carry, which shapes the modes of a beam. ``richer`` adds the
-    shapes that would come next, to see what they change.
+    shapes that would come next, to see what they change in small vibrations: the second-order
+    field and damping are then left out.
 
     >>> from pliant.body import Body
     >>> boom = {"length": 6.4, "mass_per_length": 8.0, "EI": 1.4e6, "modes": {"count": 4}}
@@ -49,7 +50,7 @@ def reduce_body(
         if richer and modes.kinds:  # a beam without modes is meant to be rigid
             places = {float(item.position[0]) for item in carried}
             modes = richer_modes(mesh, modes, carried_mass(mesh, carried), places)
-            return reduce_beam(mesh, modes, nodes=_beam_nodes(body))
+            return reduce_beam(mesh, modes, stiffening=False, nodes=_beam_nodes(body))
         return reduce_beam(
             mesh,
             modes,
@@ -68,7 +69,8 @@ def undeformed_body(name: str, body: Body) -> ReducedBody:
     try:
         # one element between stations is enough for the mass: it is integrated exactly
         mesh = beam_mesh(body.beam.model_copy(update={"elements": 1}))
-        return reduce_beam(mesh, cantilever_modes(mesh, count=0), nodes=_beam_nodes(body))
+        none = BeamModes(np.zeros(0), (), np.zeros((mesh.size, 0)))
+        return reduce_beam(mesh, none, nodes=_beam_nodes(body))
     except BeamError as error:
         raise ModelError.at(f"bodies.{name}.{error.where}", error.message) from None
 

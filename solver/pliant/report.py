@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +14,15 @@ from rich.tree import Tree
 from pliant.channels import axis_text
 from pliant.closing import loop_jacobian
 from pliant.mechanism import TreeBody, TreeJoint, TreeLoop
-from pliant.model import Model
+from pliant.model_file import load
 from pliant.modes import ACCURATE, damping_rates, highest_frequency, suggested_step
 from pliant.reduced import Array
+from pliant.shape_check import (
+    ShapeComparison,
+    compare_shapes,
+    shapes_summary,
+    shapes_warnings,
+)
 from pliant.simulation import Simulation
 from pliant.system import System
 
@@ -29,8 +36,9 @@ _STABLE_DAMPING = {"leapfrog": 1.0, "euler_cromer": 2.0, "rk4": 2.78}
 class ModelReport:
     """Answers about a model at its start."""
 
-    def __init__(self, system: System | Model | str | Path, step: float = 1e-3) -> None:
-        self.sim = Simulation(system, step)
+    def __init__(self, system: System | str | Path, step: float = 1e-3) -> None:
+        self.system = system if isinstance(system, System) else load(system)
+        self.sim = Simulation(self.system, step)
         self.model = self.sim.model
         self._omega = highest_frequency(self.model)
         self._stable = _STABLE[self.sim.integrator]
@@ -81,6 +89,13 @@ class ModelReport:
                 f"{ACCURATE / self._omega:.2g} s follow it, "
                 f"{self._stable / self._omega:.2g} s is the limit"
             )
+        if self.shapes is not None:
+            yield shapes_summary(self.shapes)
+
+    @cached_property
+    def shapes(self) -> ShapeComparison | None:
+        """What richer shapes of the beams would change; None without flexible beams."""
+        return compare_shapes(self.system, self.model)
 
     def _loops(self) -> str:
         """How many freedoms loops take, and whether more is held than need be."""
@@ -126,7 +141,13 @@ class ModelReport:
         return table
 
     def warnings(self) -> list[str]:
-        return [*self._fast(), *self._rubbing(), *self._light(), *self._lined_up()]
+        return [
+            *self._fast(),
+            *self._rubbing(),
+            *self._light(),
+            *self._lined_up(),
+            *shapes_warnings(self.shapes, self.system),
+        ]
 
     def _fast(self) -> Iterator[str]:
         omega, step, limit = self._omega, self.sim.step_size, self._stable
