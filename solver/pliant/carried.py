@@ -21,7 +21,8 @@ taken in series with a bound C, a multiple of the beam's own inertia::
 
 What a node carries can change while a model runs: a driven hinge holds or yields, a load comes and
 goes. ``held`` is the inertia with all of that held, which (1) uses; ``loose`` with none of it.
-Where the two differ much, one shape more lets a beam do both.
+Where the two differ much, one shape more lets a beam do both. A loop that holds a node needs it
+too: two shapes are then used up by its force and moment, and nothing is left to vibrate.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ def families_that_carry(mesh: BeamMesh, carried: Sequence[Carried]) -> tuple[str
 
 
 def families_that_change(mesh: BeamMesh, carried: Sequence[Carried]) -> tuple[str, ...]:
-    """The families in which what is carried can change by much while a model runs."""
+    """The families in which ``held`` and ``loose`` differ much."""
     own = _own_inertia(mesh)
 
     def changes(family: str) -> bool:

@@ -10,13 +10,15 @@ A (6 x 6) is what a node feels, N takes the motion of the head to the node and Y
 parent's node to the child's head (articulated).
 
 A freedom of a joint yields if nothing acts on it: no spring, friction, stop or load, and no
-prescribed motion. Where something acts, what is outboard is felt as if welded: inertia ``held``.
-Taken without all that may come and go the same is ``loose``: then only prescribed motions hold.
+prescribed motion. Where something acts, what is outboard is felt as if welded.
 
 Whatever ties a node to something outside the tree is felt like a body that does not move, in the
 directions in which it acts: a loop in those that it holds, a force (also that of a contact) along
 all axes, a torque about all of them, an ``interface`` in all six. It counts as ``_HEAVY`` times the
-mass of the model. Loops act always; forces, contacts and interfaces only in ``held``.
+mass of the model.
+
+All this is the inertia ``held``. The inertia ``loose`` is that of the tree alone: nothing acts from
+outside, and all freedoms yield but those with a prescribed motion.
 
 Cost: O(bodies), twice.
 """
@@ -73,8 +75,9 @@ def _felt_at_nodes(
     bodies = rigid.bodies
     felt: list[dict[str, Array]] = [{} for _ in bodies]
     driven = driven_joints(rigid)
-    for hold in _holds(rigid, interfaces, driven, held):
-        _add(felt[hold.body], hold.node, hold.inertia)
+    if held:
+        for hold in _holds(rigid, interfaces, driven):
+            _add(felt[hold.body], hold.node, hold.inertia)
     for i in reversed(range(len(bodies))):
         body = bodies[i]
         M = locked_inertia(body.reduced) - wheel_inertia(body)
@@ -152,10 +155,7 @@ class _Hold(NamedTuple):
 
 
 def _holds(
-    rigid: Mechanism,
-    interfaces: Mapping[str, Collection[str]],
-    driven: Collection[str],
-    held: bool,
+    rigid: Mechanism, interfaces: Mapping[str, Collection[str]], driven: Collection[str]
 ) -> Iterator[_Hold]:
     mass = _HEAVY * sum(body.reduced.mass for body in rigid.bodies)
     moment = mass * _extent(rigid) ** 2
@@ -163,9 +163,7 @@ def _holds(
     about = np.diag([0.0] * 3 + [moment] * 3)
     orientation = _orientations(rigid.bodies)
     for loop in rigid.loops:
-        yield from _loop_holds(loop, rigid, orientation, driven, held, (mass, moment))
-    if not held:
-        return
+        yield from _loop_holds(loop, rigid, orientation, driven, (mass, moment))
     for load in rigid.loads:
         if load.kind == "node":
             force, torque = load.values[:, :3].any(), load.values[:, 3:].any()
@@ -209,7 +207,6 @@ def _loop_holds(
     rigid: Mechanism,
     orientation: list[Array],
     driven: Collection[str],
-    held: bool,
     size: tuple[float, float],
 ) -> Iterator[_Hold]:
     """Both ends of a loop, held in all directions but those in which its joint yields."""
@@ -227,7 +224,7 @@ def _loop_holds(
     else:
         frames = [R_WJ, R_WN[1]]
         turns = np.array([R @ axis for R, axis in zip(frames, joint.rotations, strict=False)])
-    yields = _yields(joint, driven, held)
+    yields = passive_freedoms(joint, driven)
     count = len(slides)
     along = size[0] * _across(slides[yields[:count]])
     about = size[1] * _across(turns.reshape(-1, 3)[yields[count:]])
