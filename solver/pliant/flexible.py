@@ -77,8 +77,8 @@ class Modes(Part):
     """Number of modes, the lowest of all ``kinds``; 0 makes the beam rigid."""
     below_hz: Positive | None = None
     """Keep the modes of the given ``kinds`` that make the frequencies of the assembled model right
-    up to this one, Hz: those with a frequency below twice this. With ``shapes: cantilever`` those
-    below it, which promises nothing about the assembled model."""
+    up to this one, Hz: those with a frequency below three times this. With ``shapes: cantilever``
+    those below it, which promises nothing about the assembled model."""
     bending: Annotated[int, PlainValidator(whole(0))] | None = None
     """Number of bending modes in each plane."""
     torsion: Annotated[int, PlainValidator(whole(0))] | None = None

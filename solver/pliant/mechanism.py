@@ -157,7 +157,7 @@ def resolve(system: System, *, richer: bool = False) -> Mechanism:
     [[0.0, 1.0, 0.0]]
     """
     survey = system.survey()
-    carried = {} if survey.system is None else _carried_by_beams(survey.system)
+    carried = {} if survey.system is None else carried_by_beams(survey.system)
     reduced, found = reduce_bodies(survey.parts.bodies, carried, richer=richer)
     problems = problems_of([*survey.findings, *found], system._source)
     if problems or survey.system is None:
@@ -197,7 +197,7 @@ def _with_marked_head(reduced: ReducedBody, body: Body) -> ReducedBody:
     return dataclasses.replace(reduced, nodes={**reduced.nodes, "head": marked})
 
 
-def _carried_by_beams(system: System) -> dict[str, tuple[Carried, ...]]:
+def carried_by_beams(system: System) -> dict[str, tuple[Carried, ...]]:
     """What the beams of a system carry at its start, all bodies taken rigid."""
     beams = [name for name, body in system.bodies.items() if body.beam is not None]
     if not beams:
