@@ -91,8 +91,9 @@ def check(context: typer.Context, model_file: ModelOrFmu, step: Step = 1e-3) -> 
     """Reads a model, draws its tree and says what looks wrong.
 
     Prints the tree of bodies and joints, mass and centre of mass at the start, the freedoms, and
-    warnings: frequencies too high for the step, bodies much lighter than the rest, joints that
-    start where their axes line up. All problems of a faulty model are listed at once.
+    warnings: frequencies too high for the step, beams that keep too few shapes, bodies much lighter
+    than the rest, joints that start where their axes line up. All problems of a faulty model are
+    listed at once.
 
     An FMU, of pliant or not, is validated, and its inputs, outputs and parameters are listed with
     units, start values and descriptions.
