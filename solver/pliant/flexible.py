@@ -121,8 +121,8 @@ class Beam(SectionData):
     """The length, m."""
     modes: Modes | None = None
     """The modes to keep, such as {count: 6} or {below_hz: 50}. If left out: two bending shapes in
-    each plane, three where what holds or loads the beam outboard may come and go (a driven hinge of
-    that plane, a load, contact or interface) or is a loop, and one of torsion if GJ is given and
+    each plane, three where what is outboard may be held or let go (a hinge of that plane, which may
+    be driven or locked, a load, contact, loop or interface), and one of torsion if GJ is given and
     something is twisted."""
     shapes: Annotated[
         Literal["loaded", "cantilever"], PlainValidator(choice("loaded", "cantilever"))

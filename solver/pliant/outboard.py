@@ -9,18 +9,20 @@ The bodies are taken rigid. From the leaves inward, per body, about its head and
 A (6 x 6) is what a node feels, N takes the motion of the head to the node and Y that of the
 parent's node to the child's head (articulated).
 
-A freedom of a joint yields if nothing acts on it: no spring, friction, stop or load, and no
-prescribed motion. Where something acts, what is outboard is felt as if welded.
+What a joint transmits depends on what is done to its freedoms, so there are three such inertias:
 
-Whatever ties a node to something outside the tree is felt like a body that does not move, in the
-directions in which it acts: a loop in those that it holds, a force (also that of a contact) along
-all axes, a torque about all of them, an ``interface`` in all six. It counts as ``_HEAVY`` times the
-mass of the model.
+``held``    a freedom yields if nothing in the model acts on it: no spring, friction, stop or load,
+            and no prescribed motion
+``locked``  no freedom yields, as every joint may be locked in a run, or driven by a controller;
+            only spherical and free joints, which have no motor, are as in ``held``
+``loose``   all freedoms yield but those with a prescribed motion
 
-All this is the inertia ``held``. The inertia ``loose`` is that of the tree alone: nothing acts from
-outside, and all freedoms yield but those with a prescribed motion.
+Whatever ties a node to something outside the tree is felt, but in ``loose``, like a body that does
+not move, in the directions in which it acts: a loop in those that it holds, a force (also that of a
+contact) along all axes, a torque about all of them, an ``interface`` in all six. It counts as
+``_HEAVY`` times the mass of the model.
 
-Cost: O(bodies), twice.
+Cost: O(bodies), three times.
 """
 
 from __future__ import annotations
@@ -44,6 +46,7 @@ from pliant.reduced import Array
 if TYPE_CHECKING:
     from pliant.mechanism import Mechanism, TreeBody, TreeJoint, TreeLoop
 
+_STATES = ("held", "locked", "loose")
 _HEAVY = 1e6
 _MASSLESS = 1e-13  # of the inertia there: a freedom that moves nothing has nothing to yield
 
@@ -55,12 +58,14 @@ def carried_by_nodes(
 
     ``rigid`` is a mechanism of bodies without modes, ``interfaces`` are nodes by body.
     """
-    held = _felt_at_nodes(rigid, interfaces, held=True)
-    loose = _felt_at_nodes(rigid, interfaces, held=False)
+    held, locked, loose = (_felt_at_nodes(rigid, interfaces, state) for state in _STATES)
     return {
         body.name: tuple(
             Carried(
-                body.reduced.nodes[node].position, inertia, loose[i].get(node, np.zeros((6, 6)))
+                position=body.reduced.nodes[node].position,
+                held=inertia,
+                locked=locked[i][node],
+                loose=loose[i].get(node, np.zeros((6, 6))),
             )
             for node, inertia in held[i].items()
         )
@@ -69,29 +74,29 @@ def carried_by_nodes(
 
 
 def _felt_at_nodes(
-    rigid: Mechanism, interfaces: Mapping[str, Collection[str]], *, held: bool
+    rigid: Mechanism, interfaces: Mapping[str, Collection[str]], state: str
 ) -> list[dict[str, Array]]:
     """(6, 6) inertia about each node that carries something, head axes, for every body."""
     bodies = rigid.bodies
     felt: list[dict[str, Array]] = [{} for _ in bodies]
     driven = driven_joints(rigid)
-    if held:
+    if state != "loose":
         for hold in _holds(rigid, interfaces, driven):
             _add(felt[hold.body], hold.node, hold.inertia)
     for i in reversed(range(len(bodies))):
         body = bodies[i]
+        if body.parent < 0:
+            continue
         M = locked_inertia(body.reduced) - wheel_inertia(body)
         for node, A in felt[i].items():
             N = _to_point(body.reduced.nodes[node].position)
-            M += N.T @ A @ N
-        if body.parent < 0:
-            continue
-        for direction in _yielding(body.joint, driven, held):
-            _eliminate(M, direction)
+            M += N.T @ A @ N  # (1)
+        for direction in _yielding(body.joint, _yields(body.joint, driven, state)):
+            _eliminate(M, direction)  # (2)
         parent = bodies[body.parent].reduced
         to_head = _to_point(-parent.nodes[body.parent_node].position)
         Y = from_parent(parent, body, start_turn(body.joint)) @ to_head
-        _add(felt[body.parent], body.parent_node, Y.T @ M @ Y)
+        _add(felt[body.parent], body.parent_node, Y.T @ M @ Y)  # (3)
     return felt
 
 
@@ -121,20 +126,22 @@ def passive_freedoms(joint: TreeJoint, driven: Collection[str]) -> Array:
     return np.asarray(free & (not joint.prescribed) & (joint.name not in driven))
 
 
-def _yields(joint: TreeJoint, driven: Collection[str], held: bool) -> Array:
+def _yields(joint: TreeJoint, driven: Collection[str], state: str) -> Array:
     """(nd,) whether a freedom yields."""
-    if held:
+    if joint.prescribed:
+        return np.zeros(joint.dof_count, bool)
+    if state == "held" or (state == "locked" and joint.quaternion):
         return passive_freedoms(joint, driven)
-    return np.full(joint.dof_count, not joint.prescribed)
+    return np.full(joint.dof_count, state == "loose")
 
 
-def _yielding(joint: TreeJoint, driven: Collection[str], held: bool) -> Iterator[Array]:
+def _yielding(joint: TreeJoint, yields: Array) -> Iterator[Array]:
     """Directions of the child's head, child axes, in which the joint yields."""
     R, nothing = start_turn(joint), np.zeros(3)
     slides = [np.concatenate([axis, nothing]) for axis in joint.translations @ R]
     turns = [np.concatenate([nothing, axis]) for axis in spin_axes(joint)]
-    for direction, yields in zip([*slides, *turns], _yields(joint, driven, held), strict=True):
-        if yields:
+    for direction, does in zip([*slides, *turns], yields, strict=True):
+        if does:
             yield direction
 
 

@@ -118,9 +118,8 @@ def beam_modes(
     [('bending_z', 5.72), ('bending_y', 6.83), ('bending_z', 35.82)]
     """
     mesh = beam_mesh(beam) if mesh is None else mesh
-    is_loaded = beam.shapes == "loaded"
-    mass = carried_mass(mesh, carried) if is_loaded and carried else None
-    keep = beam.modes
+    keep, is_loaded = beam.modes, beam.shapes == "loaded"
+    mass = carried_mass(mesh, carried, locked=keep is None) if is_loaded and carried else None
     if keep is None:
         bending, torsion = _default_numbers(mesh, carried)
         return cantilever_modes(mesh, mass, bending=bending, torsion=torsion)
@@ -143,9 +142,9 @@ def beam_modes(
 def _default_numbers(mesh: BeamMesh, carried: Sequence[Carried]) -> tuple[tuple[int, int], int]:
     """Bending shapes along y and z, and torsion shapes, of a beam whose author gives none.
 
-    Two follow a load and still vibrate; a third one does both where the load comes and goes.
-    Twisting matters if something is twisted. An axial shape would set the step of the model and
-    hardly change its motion.
+    Two follow a load and still vibrate; a third one does both where the load comes and goes, or
+    where a hinge may be driven, locked or let go. Twisting matters if something is twisted. An
+    axial shape would set the step of the model and hardly change its motion.
     """
     changes = families_that_change(mesh, carried)
     room = {f.name: len(f.columns) for f in mesh.families}

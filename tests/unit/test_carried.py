@@ -55,6 +55,7 @@ def test_a_welded_body_is_felt_with_its_mass_and_its_inertia_about_the_node():
     assert np.diag(item.held) == pytest.approx([10, 10, 10, 1 + 0.9, 2, 2.5 + 0.9])  # Steiner
     assert item.held[0, 5] == pytest.approx(-3.0)  # - m y: turning about z takes the box along -x
     assert np.array_equal(item.held, item.loose)
+    assert np.array_equal(item.held, item.locked)
 
 
 def test_a_rod_on_a_free_hinge_is_felt_as_a_quarter_of_its_mass():
@@ -65,6 +66,8 @@ def test_a_rod_on_a_free_hinge_is_felt_as_a_quarter_of_its_mass():
     assert item.held[2, 2] == pytest.approx(6.0)
     assert item.held[5] == pytest.approx(np.zeros(6), abs=1e-12)  # no moment about the hinge
     assert item.held[4, 4] == pytest.approx(2.0)
+    # it may be driven, or locked
+    assert (item.locked[1, 1], item.locked[5, 5]) == (pytest.approx(6.0), pytest.approx(2.0))
 
 
 @pytest.mark.parametrize(
@@ -278,6 +281,24 @@ def test_a_tip_that_is_pushed_deflects_as_it_should():
         assert frequencies(system)[0] == pytest.approx(alone, rel=2e-3)
 
 
+@pytest.mark.parametrize("is_locked", [False, True])
+def test_the_default_shapes_serve_a_hinge_that_is_driven_or_let_go(is_locked: bool):
+    """Nothing in the model says whether a motor turns it. Against shapes of both kinds, many."""
+    beam = {"EI": [None, 2e3], "GJ": None}
+
+    def arm(**options: Any) -> np.ndarray:
+        hinge = {"type": "revolute", "axis": "z", "parent": "boom.tip", "child": "load"}
+        load = {"mass": 20.0, "com": [0.5, 0, 0], "inertia": [1.0, 5.0, 5.0]}
+        system = boom_with({"load": load}, {"hinge": hinge}, beam={**beam, **options})
+        return pl.assembled_modes(system, locked=is_locked).frequencies
+
+    static = {"bending": 8, "static": ["force_y", "moment_z"]}
+    exact = arm(modes=static, shapes="cantilever")
+    assert arm()[:2] == pytest.approx(exact[:2], rel=2e-3)
+    if is_locked:  # what the model says, nothing acts on the hinge, would be the wrong guess
+        assert arm(modes={"bending": 3})[0] > 1.004 * exact[0]
+
+
 # --------------------------------------------------------------------------- number of shapes
 
 
@@ -295,9 +316,11 @@ def test_torsion_is_kept_if_something_is_twisted():
 
 
 def test_one_shape_more_where_what_is_carried_may_come_and_go():
-    assert mode_count(at_tip(BOX, type="revolute", axis="z")) == 5
-    driven = at_tip(BOX, type="revolute", axis="z", friction={"viscous": 1.0})
-    assert mode_count(driven) == 6  # bending in the plane of the hinge
+    assert mode_count(at_tip(BOX, type="revolute", axis="x")) == 5
+    hinge = {"type": "revolute", "axis": "z"}
+    assert mode_count(at_tip(BOX, **hinge)) == 6  # bending in the plane of the hinge
+    still = {"times": [0, 1], "position": [0, 0], "rate": [0, 0]}
+    assert mode_count(at_tip(BOX, **hinge, motion=still)) == 5  # as good as welded
     assert mode_count(boom_with({}, {}, {"tip": {"contact": True}})) == 6
     assert mode_count(boom_with({}, {}, {"tip": {"interface": True}})) == 7
     ball = pl.Loop(type="spherical", parent="ground", child="boom.tip", at=[2, 0, 0])
