@@ -89,12 +89,11 @@ class ModelReport:
                 f"{ACCURATE / self._omega:.2g} s follow it, "
                 f"{self._stable / self._omega:.2g} s is the limit"
             )
-        if self.shapes is not None:
-            yield shapes_summary(self.shapes)
+        yield from shapes_summary(self.shapes)
 
     @cached_property
-    def shapes(self) -> ShapeComparison | None:
-        """What richer shapes of the beams would change; None without flexible beams."""
+    def shapes(self) -> tuple[ShapeComparison, ...]:
+        """What richer shapes of the beams would change, by the state of the joints."""
         return compare_shapes(self.system, self.model)
 
     def _loops(self) -> str:

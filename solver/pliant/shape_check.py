@@ -10,19 +10,25 @@ the columns of C, so that it lacks::
 
 and the strain energy of that is its share in the difference.
 
-Gravity and loads are left out: the question is what elasticity is missing. Freedoms on which a
-spring, friction, stop or load acts are looked at free and locked, as a motor may hold them.
+Gravity and loads are left out: the question is what elasticity is missing. Joints are looked at
 
->>> found = compare_shapes(pl.load("arm.yaml"))           # doctest: +SKIP
->>> found.excess, found.beam                              # doctest: +SKIP
+``free``    all but prescribed motions;
+``held``    those that a spring, friction, stop or load acts on are locked;
+``locked``  all are, as a controller or a brake may do (but spherical and free ones).
+
+What a model is seen to do is one of the first two; about the third a user has to know.
+
+>>> free, *_ = compare_shapes(pl.load("arm.yaml"))        # doctest: +SKIP
+>>> free.excess, free.beam                                # doctest: +SKIP
 (0.16, 'boom')
 
-Cost: the model compiled twice, two eigenvalue problems of its size and two of about twice that.
+Cost: the model compiled twice, and in each state one eigenvalue problem of its size and one of
+about three times that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,6 +45,7 @@ from pliant.system import System
 # The lowest third of the frequencies is looked at, and no more than ten: the highest ones are
 # those of coarse shapes in any reduction.
 _PART, _MOST = 3, 10
+_STATES = ("free", "held", "locked")
 _WORTH_A_WARNING = 0.02  # of a frequency
 
 
@@ -50,7 +57,7 @@ class ShapeComparison:
     number: int  # counted from 1
     frequency: float  # Hz, of the model as it is
     richer: float  # Hz
-    locked: bool  # freedoms on which something acts are held
+    state: str  # of the joints: free, held or locked
     beam: str  # the one with the largest share in the difference
     kind: str  # of what it lacks most: bending, torsion, axial
 
@@ -60,8 +67,9 @@ class ShapeComparison:
         return self.frequency / self.richer - 1.0
 
 
-def compare_shapes(system: System, model: Model | None = None) -> ShapeComparison | None:
-    """What richer shapes would change in the lowest frequencies; None without flexible beams.
+def compare_shapes(system: System, model: Model | None = None) -> tuple[ShapeComparison, ...]:
+    """What richer shapes would change in the lowest frequencies, in each state of the joints that
+    is one of its own; nothing without flexible beams.
 
     ``model`` is the compiled system, if it is at hand.
     """
@@ -72,47 +80,61 @@ def compare_shapes(system: System, model: Model | None = None) -> ShapeCompariso
         if system.bodies[slots.name].beam is not None and slots.eta.stop > slots.eta.start
     ]
     if not beams:
-        return None
+        return ()
     rich = compile_model(resolve(system, richer=True))
-    found = [_compare(kept, rich, beams, locked=False)]
-    if len(_freedoms(kept, locked=True)) < len(_freedoms(kept, locked=False)):
-        found.append(_compare(kept, rich, beams, locked=True))
-    return max((f for f in found if f is not None), key=lambda f: f.excess, default=None)
+    states: dict[int, str] = {}  # by the number of freedoms: each state holds more of them
+    for state in _STATES:
+        states.setdefault(len(_freedoms(kept, state)), state)
+    found = [_compare(kept, rich, beams, state) for state in states.values()]
+    return tuple(comparison for comparison in found if comparison is not None)
 
 
-def shapes_summary(found: ShapeComparison) -> str:
+def shapes_summary(found: Sequence[ShapeComparison]) -> Iterator[str]:
     """A line for a report."""
-    which = "frequency is" if found.count == 1 else f"{found.count} frequencies are"
-    return (
-        f"shapes of beams: the first {which} within {_percent(found.excess)} of those of a richer "
+    seen = _worst(found)
+    if seen is None:
+        return
+    which = "frequency is" if seen.count == 1 else f"{seen.count} frequencies are"
+    text = (
+        f"shapes of beams: the first {which} within {_percent(seen.excess)} of those of a richer "
         "reduction"
     )
+    for locked in found:
+        if locked.state == "locked" and locked.excess > max(seen.excess, _WORTH_A_WARNING):
+            text += f", with all joints locked within {_percent(locked.excess)}"
+    yield text
 
 
-def shapes_warnings(found: ShapeComparison | None, system: System) -> Iterator[str]:
+def shapes_warnings(found: Sequence[ShapeComparison], system: System) -> Iterator[str]:
     """A warning if the beams keep too few shapes, or unsuitable ones."""
-    if found is None or found.excess < _WORTH_A_WARNING:
+    worst = _worst(found)
+    if worst is None or worst.excess < _WORTH_A_WARNING:
         return
-    held = " with driven joints locked" if found.locked else ""
-    beam = system.bodies[found.beam].beam
+    held = " with driven joints held" if worst.state == "held" else ""
+    beam = system.bodies[worst.beam].beam
     assert beam is not None
-    remedy = f"keep one or two more {found.kind} shapes"
+    remedy = f"keep one or two more {worst.kind} shapes"
     if beam.shapes == "cantilever":
         remedy = "leave shapes: cantilever out"
     yield (
-        f"bodies.{found.beam}.beam.modes: frequency {found.number} of the model{held} is "
-        f"{found.frequency:.4g} Hz, {_percent(found.excess)} above the {found.richer:.4g} Hz of a "
-        f"richer reduction, for want of {found.kind} shapes, most of all here; {remedy}"
+        f"bodies.{worst.beam}.beam.modes: frequency {worst.number} of the model{held} is "
+        f"{worst.frequency:.4g} Hz, {_percent(worst.excess)} above the {worst.richer:.4g} Hz of a "
+        f"richer reduction, for want of {worst.kind} shapes, most of all here; {remedy}"
     )
+
+
+def _worst(found: Sequence[ShapeComparison]) -> ShapeComparison | None:
+    seen = [comparison for comparison in found if comparison.state != "locked"]
+    return max(seen, key=lambda comparison: comparison.excess, default=None)
 
 
 def _percent(part: float) -> str:
     return f"{100.0 * max(part, 1e-6):.2g} %"
 
 
-def _compare(kept: Model, rich: Model, beams: list[str], *, locked: bool) -> ShapeComparison | None:
-    f_kept, _ = elastic_vibrations(kept, _freedoms(kept, locked))
-    f_rich, vectors = elastic_vibrations(rich, _freedoms(rich, locked))
+def _compare(kept: Model, rich: Model, beams: list[str], state: str) -> ShapeComparison | None:
+    f_kept, _ = elastic_vibrations(kept, _freedoms(kept, state))
+    f_rich, vectors = elastic_vibrations(rich, _freedoms(rich, state))
     count = min(-(-len(f_kept) // _PART), _MOST)
     if count == 0:
         return None
@@ -131,19 +153,24 @@ def _compare(kept: Model, rich: Model, beams: list[str], *, locked: bool) -> Sha
         number=worst + 1,
         frequency=float(f_kept[worst]),
         richer=float(f_rich[worst]),
-        locked=locked,
+        state=state,
         beam=beam,
         kind=max(KINDS, key=lambda kind: lacking[beam, kind]),
     )
 
 
-def _freedoms(model: Model, locked: bool) -> Array:
-    """Speeds that take part: all but prescribed ones, and if ``locked`` those that are driven."""
+def _freedoms(model: Model, state: str) -> Array:
+    """Speeds that take part."""
     driven = driven_joints(model.mechanism)
     takes_part = np.ones(model.u_size, bool)
     for slots in model.joints:
         joint = model.mechanism.bodies[slots.body].joint
-        takes_part[slots.u] = passive_freedoms(joint, driven) if locked else not joint.prescribed
+        if state == "free":
+            takes_part[slots.u] = not joint.prescribed
+        elif state == "held" or joint.quaternion:
+            takes_part[slots.u] = passive_freedoms(joint, driven)
+        else:
+            takes_part[slots.u] = False
     return np.array(np.flatnonzero(takes_part).tolist(), dtype=np.intp)
 
 
