@@ -134,10 +134,10 @@ def _percent(part: float) -> str:
 
 def _compare(kept: Model, rich: Model, beams: list[str], state: str) -> ShapeComparison | None:
     f_kept, _ = elastic_vibrations(kept, _freedoms(kept, state))
-    f_rich, vectors = elastic_vibrations(rich, _freedoms(rich, state))
     count = min(-(-len(f_kept) // _PART), _MOST)
     if count == 0:
         return None
+    f_rich, vectors = elastic_vibrations(rich, _freedoms(rich, state), count)
     worst = int(np.argmax(f_kept[:count] / f_rich[:count]))
     lacking: dict[tuple[str, str], float] = {}
     bodies = zip(rich.bodies, kept.mechanism.bodies, rich.mechanism.bodies, strict=True)

@@ -62,6 +62,23 @@ def test_modes_below_a_frequency_are_those_that_the_assembled_model_needs():
         assert found[: len(asked)] == pytest.approx(asked, rel=0.05)  # found: 3.9 % at worst
 
 
+@pytest.mark.parametrize(
+    ("support", "roots"),
+    [
+        ({"type": "fixed"}, [4.7300407449, 7.8532046241, 10.9956078380]),
+        ({"type": "revolute", "axis": "z"}, [3.9266023120, 7.0685827456, 10.2101761228]),
+    ],
+)
+def test_beams_that_a_loop_holds_at_their_end_have_the_frequencies_of_one(support, roots):
+    """Clamped at the other end too, or pinned (Blevins, table 8-1)."""
+    system = welded(4)
+    system.loops["wall"] = pl.Loop(parent="ground", child="beam4.tip", at=[1, 0, 0], **support)
+    found = 2 * np.pi * pl.assembled_modes(system).frequencies[:3]
+    errors = found / np.array(roots) ** 2 - 1
+    assert np.all(errors > 0.0)
+    assert np.all(errors < [1e-4, 1e-3, 1e-2])
+
+
 def test_shear_flexible_beams_can_be_cut_too():
     """Against one such beam with many modes, which the tests of beam frequencies judge."""
     section = {"GAk": 400.0, "inertia_per_length": [0.0, 0.0, 1e-3]}
