@@ -94,9 +94,10 @@ def shapes_summary(found: Sequence[ShapeComparison]) -> Iterator[str]:
     seen = _worst(found)
     if seen is None:
         return
-    which = "frequency is" if seen.count == 1 else f"{seen.count} frequencies are"
+    several = seen.count > 1
+    which, of = (f"{seen.count} frequencies are", "those") if several else ("frequency is", "that")
     text = (
-        f"shapes of beams: the first {which} within {_percent(seen.excess)} of those of a richer "
+        f"shapes of beams: the first {which} within {_percent(seen.excess)} of {of} of a richer "
         "reduction"
     )
     for locked in found:
