@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
 import pliant as pl  # noqa: E402
-from cases import bar, free_tree, platform_runs, rotating_beams, two_bar  # noqa: E402
+from cases import bar, elastica, free_tree, platform_runs, rotating_beams, two_bar  # noqa: E402
 from cases.reference import reference  # noqa: E402
 
 FOLDER = ROOT / "build" / "figures"
@@ -341,6 +341,68 @@ def two_bar_arm() -> Figure:
     labels = axes[0, 0].get_legend_handles_labels()
     result.legend(*labels, loc="outside lower center", ncols=3)
     return result
+
+
+@figure
+def welded_beams() -> Figure:
+    """Frequencies of welded beams, the elastica and Euler's load over the number of beams."""
+    counts = np.array([1, 2, 4, 8, 16])
+    static = {"static": ["force_y", "moment_z"]}
+    choices = [
+        ("beams alone, 2 a beam", RED, "s--", {"shapes": "cantilever", "modes": {"bending": 2}}),
+        (
+            "beams alone, 1 and 2 static",
+            GREEN,
+            "^-.",
+            {"shapes": "cantilever", "modes": {"bending": 1, **static}},
+        ),
+        ("with what they carry, 1 a beam", ORANGE, "v-", {"modes": {"bending": 1}}),
+        ("with what they carry, 2 a beam", BLUE, "o-", {"modes": {"bending": 2}}),
+    ]
+    result, axes = panels(2, 2, size=(9.5, 7.6))
+    first, second, bent, thrust = axes.flat
+    for label, colour, style, beam in choices:
+        line = {"color": colour, "markersize": 4.5, "linewidth": 1.3}
+        errors = [elastica.frequency_errors(n, **beam) for n in counts.tolist()]
+        for ax, number in ((first, 0), (second, 1)):
+            there = [(n, e[number]) for n, e in zip(counts, errors, strict=True) if len(e) > number]
+            ax.loglog(*np.array(there).T, style, label=label, **line)
+        tips = [elastica.tip_error(n, 1.0, **beam) for n in counts[1:].tolist()]
+        bent.loglog(counts[1:], tips, style, **line)
+        loads = [elastica.buckling_load(n, **beam) for n in counts[:4].tolist()]
+        thrust.loglog(counts[:4], np.array(loads) / elastica.EULER_LOAD - 1.0, style, **line)
+    for load in (2.0, 5.0, 10.0):
+        tips = [elastica.tip_error(n, load, modes={"bending": 2}) for n in (4, 8, 16)]
+        bent.loglog(counts[2:], tips, "o:", color=BLUE, markersize=3.5, linewidth=0.9)
+        label = f"$PL^2/EI = {load:g}$"
+        bent.annotate(label, (3.8, tips[0]), color=BLUE, fontsize=8, va="top", ha="right")
+    bent.annotate("$PL^2/EI = 1$", (3.8, 4.0e-4), color=BLUE, fontsize=8, va="top", ha="right")
+    slope_falls(bent, 8, 3.0e-5, 3)
+    slope_falls(thrust, 4, 8.0e-7, 4)
+    titles = (
+        "First frequency of a cantilever",
+        "Its second frequency",
+        "Tip of the elastica, error in lengths",
+        "Euler's load",
+    )
+    for ax, title in zip(axes.flat, titles, strict=True):
+        ax.set_title(title)
+        ax.set_xticks(counts, [str(n) for n in counts])
+        ax.minorticks_off()
+    for ax in (first, second, thrust):
+        ax.set_ylabel("relative error")
+    bent.set_ylabel("distance from the exact tip")
+    for ax in (bent, thrust):
+        ax.set_xlabel("number of beams")
+    result.legend(*first.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    return result
+
+
+def slope_falls(ax: Axes, x: float, y: float, order: int) -> None:
+    """A triangle below a point of a log-log curve that falls with the given slope."""
+    x1, low = x * 1.8, y / 1.8**order
+    ax.plot([x, x1, x, x], [y, low, low, y], color="0.5", linewidth=0.8)
+    ax.annotate(f"{order}", (x / 1.06, np.sqrt(low * y)), color="0.35", ha="right", va="center")
 
 
 # ------------------------------------------------------------------------------------- command

@@ -1,9 +1,10 @@
 """Cantilever modes of a beam and its reduction to mass points with mode shapes.
 
-The modes are those of the beam clamped at its head, mass-normalised, so that in the reduced body
-Mee = 1, K = diag(omega^2), D = diag(2 zeta omega). Families of motion (beam_mesh) that no
-eccentric lump couples are solved apart: the modes of a section with EIy = EIz stay in their
-planes, and order and sign do not depend on rounding.
+The modes are those of the beam clamped at its head, alone or with the inertia that it carries
+(carried). Whatever they were found with, they are then made orthonormal over the mass of the beam
+alone, so that in the reduced body Mee = 1, K = diag(omega^2), D = diag(2 zeta omega). Families of
+motion (beam_mesh) that no eccentric lump couples are solved apart: the modes of a section with
+EIy = EIz stay in their planes, and order and sign do not depend on rounding.
 
 Second-order field (motion-induced stiffening) on the centreline, along x::
 
@@ -24,7 +25,7 @@ Cost: one dense symmetric eigenproblem a family, 2 (axial, torsion 3) unknowns a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -35,6 +36,7 @@ from pliant.beam_mesh import BeamError, BeamMesh, Index, carry
 from pliant.reduced import Array, ReducedBody, ReducedNode
 
 KINDS = ("bending", "torsion", "axial")
+FAMILIES = ("bending_y", "bending_z", "torsion", "axial")
 
 # unit loads at the tip: (family that answers, row of [force; moment], stiffness it needs)
 TIP_LOADS = {
@@ -54,9 +56,10 @@ _COUPLED = 1e-13  # mass between two families, relative: above rounding
 
 @dataclass(frozen=True)
 class BeamModes:
-    """Mass-normalised modes of a mesh; each kind is a family's name or ``static``."""
+    """Mass-normalised modes of a mesh; each kind is a family's name, or ``static`` for a static
+    shape beside modes of the beam alone."""
 
-    frequencies: Array  # (n,) Hz, clamped at the head
+    frequencies: Array  # (n,) Hz, clamped at the head, nothing carried
     kinds: tuple[str, ...]
     shapes: Array  # (mesh.size, n) mesh vectors
 
@@ -72,21 +75,26 @@ class BeamNode:
 
 def cantilever_modes(
     mesh: BeamMesh,
+    carried: Array | None = None,
     *,
     count: int | None = None,
     below_hz: float | None = None,
-    bending: int = 0,
+    bending: int | tuple[int, int] = 0,
     torsion: int = 0,
     axial: int = 0,
     kinds: Sequence[str] = KINDS,
     static: Sequence[str] = (),
 ) -> BeamModes:
-    """The lowest modes of the clamped beam, then static shapes.
+    """The lowest modes of the clamped beam with what it carries, then static shapes.
+
+    ``carried`` is inertia over the mesh vectors that belongs to other bodies
+    (``carried.carried_mass``): it makes the modes, and is not part of the beam.
 
     Kept are the ``count`` lowest, or all ``below_hz``, of the given ``kinds``; or, with neither,
-    ``bending`` modes in each plane, ``torsion`` and ``axial`` ones. Frequencies ascend; of equal
-    ones bending along y comes first, then along z, torsion, axial. A mode of coupled families
-    counts as the one that holds most of its strain energy; the tip moves along + in it.
+    ``bending`` modes in each plane (or as many as said along y and along z), ``torsion`` and
+    ``axial`` ones. Frequencies ascend; of equal ones bending along y comes first, then along z,
+    torsion, axial. A mode of coupled families counts as the one that holds most of its strain
+    energy; the tip moves along + in it.
 
     ``static`` names unit loads at the tip (TIP_LOADS). Their deflections, freed of what the kept
     modes contain, follow as further coordinates: what a truncated basis lacks when loads or
@@ -101,17 +109,17 @@ def cantilever_modes(
     [5.72, 35.82, 116.55]
     """
     for load in static:
-        family, _, stiffness = TIP_LOADS[load]
-        if family not in [f.name for f in mesh.families]:
+        family_name, _, stiffness = TIP_LOADS[load]
+        if family_name not in [f.name for f in mesh.families]:
             raise BeamError(
                 "beam.modes.static", f"{load}: the beam is rigid against it; give {stiffness}"
             )
 
     groups = _uncoupled_groups(mesh)
-    solved = [_group_modes(mesh, columns) for columns in groups]
+    mass = mesh.mass if carried is None else mesh.mass + carried
+    solved = [_group_modes(mesh, mass, columns) for columns in groups]
     frequency = np.concatenate([f for f, _ in solved])
     shapes = np.concatenate([V for _, V in solved], axis=1)
-    group = np.repeat(np.arange(len(solved)), [len(f) for f, _ in solved])
     family = np.argmax(mesh.strain_shares(shapes), axis=0)
 
     order = _ascending(frequency, family)
@@ -121,26 +129,52 @@ def cantilever_modes(
     elif below_hz is not None:
         places = [i for i in _of_kinds(names, kinds) if frequency[order[i]] < below_hz]
     else:
-        places = _by_kind(mesh, names, {"bending": bending, "torsion": torsion, "axial": axial})
-    kept = order[places]
+        along_y, along_z = (bending, bending) if isinstance(bending, int) else bending
+        wanted = {"bending_y": along_y, "bending_z": along_z, "torsion": torsion, "axial": axial}
+        places = _by_family(mesh, names, wanted)
+    hertz, V = _orthonormal(mesh, groups, shapes[:, order[places]])
 
-    V, hertz = np.zeros((mesh.size, len(kept))), np.zeros(len(kept))
-    added: list[tuple[float, Array]] = []
-    for number, columns in enumerate(groups):
-        own = np.flatnonzero(group[kept] == number)
-        if len(own):
-            hertz[own], V[:, own] = _orthonormal(mesh, shapes[:, kept[own]])
-        residuals = _static_residuals(mesh, static, columns, V[:, own])
-        if residuals.shape[1]:
-            f_static, S = _orthonormal(mesh, residuals)
-            added += zip(f_static.tolist(), S.T, strict=True)
-    added.sort(key=lambda item: item[0])
-    V = np.column_stack([V, *(shape for _, shape in added)])
+    tip = np.array([mesh.length])
+    loads = [_deflection(mesh, *TIP_LOADS[load][:2], tip) for load in static]
+    residuals = _outside(mesh, V, loads)
+    if carried is not None:
+        # the span of loaded modes is not closed under K: residuals mix with them
+        hertz, V = _orthonormal(mesh, groups, np.column_stack([V, residuals]))
+        return BeamModes(hertz, _family_names(mesh, V), _tip_positive(mesh, V))
+    f_static, S = _orthonormal(mesh, groups, residuals)
     return BeamModes(
-        frequencies=np.concatenate([hertz, [f for f, _ in added]]),
-        kinds=(*(names[i] for i in places), *("static" for _ in added)),
-        shapes=_tip_positive(mesh, V),
+        frequencies=np.concatenate([hertz, f_static]),
+        kinds=(*_family_names(mesh, V), *("static" for _ in f_static)),
+        shapes=_tip_positive(mesh, np.column_stack([V, S])),
     )
+
+
+def richer_modes(
+    mesh: BeamMesh, modes: BeamModes, carried: Array | None, places: Iterable[float]
+) -> BeamModes:
+    """The given modes and what a richer reduction would add to them.
+
+    That is two more modes of every family with what is ``carried``, and the deflections under unit
+    loads at the given ``places`` along the beam.
+    """
+    room = {f.name: len(f.columns) for f in mesh.families}
+    more = {name: min(modes.kinds.count(name) + 2, room.get(name, 0)) for name in FAMILIES}
+    further = cantilever_modes(
+        mesh,
+        carried,
+        bending=(more["bending_y"], more["bending_z"]),
+        torsion=more["torsion"],
+        axial=more["axial"],
+    )
+    deflections = [
+        _deflection(mesh, family, row, np.array([x]))
+        for x in places
+        for family, row, _ in TIP_LOADS.values()
+        if family in room and x > 0.0
+    ]
+    added = _outside(mesh, modes.shapes, [*further.shapes.T, *deflections])
+    hertz, V = _orthonormal(mesh, _uncoupled_groups(mesh), np.column_stack([modes.shapes, added]))
+    return BeamModes(hertz, _family_names(mesh, V), _tip_positive(mesh, V))
 
 
 def reduce_beam(
@@ -233,15 +267,15 @@ def _uncoupled_groups(mesh: BeamMesh) -> list[Index]:
     return groups
 
 
-def _group_modes(mesh: BeamMesh, columns: Index) -> tuple[Array, Array]:
-    """All modes of one group: frequencies (Hz, ascending) and shapes.
+def _group_modes(mesh: BeamMesh, mass: Array, columns: Index) -> tuple[Array, Array]:
+    """All modes of one group with a mass matrix: frequencies (Hz, ascending) and shapes.
 
     Solved as M v = K v / omega^2: K is positive definite because the head is clamped, M need not
     be (a massless beam with lumps); modes without mass are left out.
     """
     block = np.ix_(columns, columns)
     try:
-        inverse_squares, y = eigh(mesh.mass[block], mesh.stiffness[block])
+        inverse_squares, y = eigh(mass[block], mesh.stiffness[block])
     except np.linalg.LinAlgError:
         shortest = float(np.diff(mesh.grid).min())
         raise BeamError(
@@ -265,10 +299,28 @@ def _ascending(frequency: Array, family: Index) -> Index:
     return np.asarray(order[np.lexsort((family[order], run))])
 
 
-def _orthonormal(mesh: BeamMesh, V: Array) -> tuple[Array, Array]:
-    """Frequencies (Hz) and vectors of the span of V with V^T M V = 1, V^T K V diagonal."""
-    squares, y = eigh(mesh.modal_stiffness(V), mesh.modal_mass(V))
-    return np.sqrt(squares) / (2.0 * np.pi), V @ y
+def _orthonormal(mesh: BeamMesh, groups: list[Index], V: Array) -> tuple[Array, Array]:
+    """Frequencies (Hz, ascending) and vectors of the span of V with V^T M V = 1, V^T K V diagonal.
+
+    M is that of the beam alone. Each column of V belongs to one group, and stays in it.
+    """
+    largest = np.array([np.abs(V[columns]).max(axis=0) for columns in groups])
+    group = np.argmax(largest, axis=0)  # elsewhere a column is zero, or rounding
+    hertz, vectors = np.zeros(V.shape[1]), np.zeros_like(V)
+    for number, columns in enumerate(groups):
+        own = np.flatnonzero(group == number)
+        if len(own):
+            part = np.zeros((mesh.size, len(own)))
+            part[columns] = V[np.ix_(columns, own)]
+            squares, y = eigh(mesh.modal_stiffness(part), mesh.modal_mass(part))
+            hertz[own], vectors[:, own] = np.sqrt(squares) / (2.0 * np.pi), part @ y
+    order = _ascending(hertz, np.argmax(mesh.strain_shares(vectors), axis=0))
+    return hertz[order], vectors[:, order]
+
+
+def _family_names(mesh: BeamMesh, V: Array) -> tuple[str, ...]:
+    """The family that holds most of the strain energy of each column."""
+    return tuple(mesh.families[i].name for i in np.argmax(mesh.strain_shares(V), axis=0))
 
 
 def _tip_positive(mesh: BeamMesh, V: Array) -> Array:
@@ -309,48 +361,51 @@ def _lowest(mesh: BeamMesh, names: list[str], count: int, kinds: Sequence[str]) 
     return allowed[:count]
 
 
-def _by_kind(mesh: BeamMesh, names: list[str], wanted: Mapping[str, int]) -> list[int]:
-    """The lowest of each kind; a number of bending modes counts in each flexible plane."""
-    kept: list[int] = []
-    for kind, count in wanted.items():
-        families = [f.name for f in mesh.families if _kind(f.name) == kind]
-        if count and not families:
-            stiffness = {"bending": "EI", "torsion": "GJ", "axial": "EA"}[kind]
+def _by_family(mesh: BeamMesh, names: list[str], wanted: Mapping[str, int]) -> list[int]:
+    """The lowest of each family; of a rigid plane none if the other one bends."""
+    there = [f.name for f in mesh.families]
+    for kind, stiffness in (("bending", "EI"), ("torsion", "GJ"), ("axial", "EA")):
+        count = max(wanted[family] for family in FAMILIES if _kind(family) == kind)
+        if count and kind not in map(_kind, there):
             raise BeamError(
                 f"beam.modes.{kind}",
                 f"{count} modes asked for, but the mesh has 0 of them: the beam is rigid in "
                 f"{kind}; give {stiffness}",
             )
-        for family in families:
-            have = [i for i, name in enumerate(names) if name == family]
-            if count > len(have):
-                where = f" along {family[-1]}" if kind == "bending" else ""
-                raise BeamError(
-                    f"beam.modes.{kind}",
-                    f"{count} modes asked for, but the mesh has {len(have)} of them{where}; "
-                    f"raise elements (now {mesh.element_count}) or lower the number",
-                )
-            kept += have[:count]
+    kept: list[int] = []
+    for family in there:
+        kind, count = _kind(family), wanted[family]
+        have = [i for i, name in enumerate(names) if name == family]
+        if count > len(have):
+            where = f" along {family[-1]}" if kind == "bending" else ""
+            raise BeamError(
+                f"beam.modes.{kind}",
+                f"{count} modes asked for, but the mesh has {len(have)} of them{where}; "
+                f"raise elements (now {mesh.element_count}) or lower the number",
+            )
+        kept += have[:count]
     return sorted(kept)
 
 
 # --------------------------------------------------------------------- static and second order
 
 
-def _static_residuals(mesh: BeamMesh, loads: Sequence[str], columns: Index, modes: Array) -> Array:
-    """Deflections of one group under unit tip loads, less their part in its modes: (size, r)."""
+def _deflection(mesh: BeamMesh, family: str, row: int, x: Array) -> Array:
+    """Deflection under a unit load at x, ``row`` of [force; moment] that the family takes."""
+    phi, psi = mesh.shapes(*mesh.locate(x), np.eye(mesh.size))
+    load = np.concatenate([phi[0], psi[0]])[row]
+    columns = next(f.columns for f in mesh.families if f.name == family)
+    deflection = np.zeros(mesh.size)
+    factor = cho_factor(mesh.stiffness[np.ix_(columns, columns)])
+    deflection[columns] = cho_solve(factor, load[columns])
+    return deflection
+
+
+def _outside(mesh: BeamMesh, modes: Array, vectors: Iterable[Array]) -> Array:
+    """What vectors add to orthonormal modes and to one another, normalised: (size, r)."""
     basis = modes
-    phi, psi = mesh.shapes(*mesh.locate(np.array([mesh.length])), np.eye(mesh.size))
-    rows = np.concatenate([phi[0], psi[0]])
-    for load in loads:
-        family, row, _ = TIP_LOADS[load]
-        if not any(f.name == family and f.columns[0] in columns for f in mesh.families):
-            continue
-        x = np.zeros(mesh.size)
-        x[columns] = cho_solve(
-            cho_factor(mesh.stiffness[np.ix_(columns, columns)]), rows[row, columns]
-        )
-        whole = x @ mesh.mass @ x
+    for vector in vectors:
+        x, whole = vector.copy(), vector @ mesh.mass @ vector
         for _ in range(2):  # the second pass removes the rounding of the first
             x -= basis @ (basis.T @ (mesh.mass @ x))
         left = x @ mesh.mass @ x

@@ -45,6 +45,10 @@ class Node(Part):
     axes, or {axis: z, angle: rad} or {axis: z, degrees: 90}."""
     contact: Flag = False
     """Whether the node takes part in contact and so reports its pose, velocity, acceleration."""
+    interface: Flag = False
+    """Whether something that the model does not contain will hold or load the node: another FMU, a
+    heavy tool, a dock. Beams inboard of it then keep the shapes that forces and torques there
+    give them. Joints, loops, loads and contact need no such mark."""
 
 
 class Wheel(Part):

@@ -92,9 +92,9 @@ def check(context: typer.Context, model_file: ModelOrFmu, step: Step = 1e-3) -> 
 
     Prints the tree of bodies and joints, mass and centre of mass at the start, gravity, the
     freedoms, and warnings: a step beyond the limit of stability or too long for the frequencies,
-    what degrees for radians, per cent for a ratio, mm for m or N/mm2 for N/m2 leave behind, joints
-    that start beyond their stops or where their axes line up, bodies much lighter than the rest.
-    All problems of a faulty model are listed at once.
+    beams that keep too few shapes, what degrees for radians, per cent for a ratio, mm for m or
+    N/mm2 for N/m2 leave behind, joints that start beyond their stops or where their axes line up,
+    bodies much lighter than the rest. All problems of a faulty model are listed at once.
 
     An FMU, of pliant or not, is validated, and its inputs, outputs and parameters are listed with
     units, start values and descriptions.

@@ -63,9 +63,11 @@ class Lump(Part):
 
 
 class Modes(Part):
-    """Which cantilever modes of a beam are kept: by count, by frequency, or by kind.
+    """How many shapes of a beam are kept: by count, by frequency, or by kind.
 
-    Exactly one of ``count``, ``below_hz``, or numbers of ``bending``, ``torsion``, ``axial``.
+    Exactly one of ``count``, ``below_hz``, or numbers of ``bending``, ``torsion``, ``axial``. The
+    shapes are the lowest modes of the beam with its head clamped and with what it carries
+    (``Beam.shapes``).
 
     >>> Modes(below_hz=50), Modes(count=6, kinds=["bending"]), Modes(bending=2, torsion=1)
     (Modes(below_hz=50.0), Modes(count=6, kinds=('bending',)), Modes(bending=2, torsion=1))
@@ -74,7 +76,9 @@ class Modes(Part):
     count: Annotated[int, PlainValidator(whole(0))] | None = None
     """Number of modes, the lowest of all ``kinds``; 0 makes the beam rigid."""
     below_hz: Positive | None = None
-    """Keep the modes of the given ``kinds`` with a frequency below this, Hz."""
+    """Keep the modes of the given ``kinds`` that make the frequencies of the assembled model right
+    up to this one, Hz: those with a frequency below three times this. With ``shapes: cantilever``
+    those below it, which promises nothing about the assembled model."""
     bending: Annotated[int, PlainValidator(whole(0))] | None = None
     """Number of bending modes in each plane."""
     torsion: Annotated[int, PlainValidator(whole(0))] | None = None
@@ -92,13 +96,20 @@ class Modes(Part):
         ways += [" + ".join(by_kind)] if by_kind else []
         if len(ways) != 1:
             found = f"{' and '.join(ways)} are given" if ways else "nothing says how many"
-            yield (), f"{found}; give one of count, below_hz, or numbers of bending, torsion, axial"
+            yield (
+                (),
+                f"{found}; give one of count, below_hz, or numbers of bending, torsion, axial "
+                "(or leave modes out for the usual number)",
+            )
         if by_kind and self.kinds != KINDS:
             yield ("kinds",), f"{show(list(self.kinds))} goes with count or below_hz; leave it out"
 
 
 class Beam(SectionData):
     """A straight beam along +x of the head frame, from 0 to ``length``, clamped at the head.
+
+    A length, a mass and a stiffness are enough: two shapes in each plane, and what else the things
+    that it carries ask for, are then kept.
 
     >>> boom = Beam(length=6.4, mass_per_length=8.0, EI=1.4e6, GJ=9e5, radius=0.17,
     ...             modes={"below_hz": 50}, damping=0.005)
@@ -108,8 +119,17 @@ class Beam(SectionData):
 
     length: Positive
     """The length, m."""
-    modes: Modes
-    """The modes to keep, such as {count: 6} or {below_hz: 50}."""
+    modes: Modes | None = None
+    """The modes to keep, such as {count: 6} or {below_hz: 50}. If left out: two bending shapes in
+    each plane, three where what is outboard may be held or let go (a hinge of that plane, which may
+    be driven or locked, a load, contact, loop or interface), and one of torsion if GJ is given and
+    something is twisted."""
+    shapes: Annotated[
+        Literal["loaded", "cantilever"], PlainValidator(choice("loaded", "cantilever"))
+    ] = "loaded"
+    """"loaded": modes of the clamped beam with what it carries, the bodies outboard taken rigid as
+    they stand at the start. "cantilever": modes of the beam alone, as in much of the literature;
+    they make a beam that carries something too stiff."""
     stations: list[Station] = Field(default_factory=list)
     """Sections of a tapered beam in ascending order; linear between them and constant beyond
     the outer ones. Two stations at one place make a step."""
@@ -152,6 +172,8 @@ class Beam(SectionData):
 
     def _kind_findings(self, sections: list[SectionValues]) -> Iterator[Finding]:
         """Modes asked for that this beam cannot have."""
+        if self.modes is None:
+            return
         for kind, attribute, key in (("torsion", "GJ", "GJ"), ("axial", "EA", "EA")):
             if any(getattr(s, attribute) is not None for s in sections):
                 continue

@@ -1,14 +1,10 @@
 """Freedoms that move no mass: found and named here, before they are a singular matrix.
 
-The articulated inertia of every body is formed at the start position, from the leaves inwards, as
-the recursion of the solver does, but with every pivot looked at. Per body, with its modes (6 + n)::
-
-    M   = sum_points m Jv^T Jv + Jw^T J Jw  -  wheels  +  sum_children Y^T Ma Y             (1)
-    Ma  = M eliminated by the modes, then by the free directions of the joint               (2)
-
-A pivot below ``MASSLESS`` of the inertia that would be there if nothing yielded is no inertia at
-all: the freedom would answer any force with an infinite acceleration. Y, 6 x (6 + n), takes the
-acceleration of the parent's head and modes to the child's head.
+The articulated inertia of every body with its modes is formed at the start position, from the
+leaves inwards (``pliant.articulated``), as the recursion of the solver does, but with every pivot
+looked at: those of the modes, then of the free directions of the joint. A pivot below ``MASSLESS``
+of the inertia that would be there if nothing yielded is no inertia at all: the freedom would
+answer any force with an infinite acceleration.
 
 Cost: O(bodies) with (6 + n)^2 numbers each.
 """
@@ -21,12 +17,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pliant.fields import axis_rotation, quaternion_matrix
+from pliant.articulated import from_parent, locked_inertia, spin_axes, start_turn, wheel_inertia
 from pliant.part import Finding
-from pliant.reduced import Array, ReducedBody
+from pliant.reduced import Array
 
 if TYPE_CHECKING:
-    from pliant.mechanism import Mechanism, TreeBody, TreeJoint
+    from pliant.mechanism import Mechanism, TreeBody
 
 # Rounding leaves some 1e-15 of the composite inertia where there is none; a thread of 1e-6 of its
 # length still has 1e-12 of it about its own axis.
@@ -48,39 +44,19 @@ def massless_freedoms(mechanism: Mechanism) -> Iterator[Finding]:
         body, own = mechanism.bodies[i], inertias[i]
         yield from _eliminate_modes(body, own)
         joint = body.joint
-        R = _turn(joint)
+        R = start_turn(joint)
         if not joint.prescribed:
             yield from _eliminate_joint(body, own, R)
         if body.parent >= 0:
             parent = mechanism.bodies[body.parent]
-            Y = _from_parent(parent, body, R)
+            Y = from_parent(parent.reduced, body, R)
             inertias[body.parent].free += Y.T @ own.free[:6, :6] @ Y
             inertias[body.parent].locked += Y.T @ own.locked[:6, :6] @ Y
 
 
 def _own_inertia(body: TreeBody) -> _Inertia:
-    reduced = body.reduced
-    Jv, Jw = _jacobians(reduced)
-    M = np.einsum("k,kia,kib->ab", reduced.point_mass, Jv, Jv, optimize=True)
-    M += np.einsum("kia,kij,kjb->ab", Jw, reduced.point_inertia, Jw, optimize=True)
-    free = M.copy()
-    for wheel in body.wheels:  # a free rotor leaves its spin inertia behind
-        node = reduced.nodes[wheel.node]
-        axis = node.rotation @ wheel.axis
-        row = np.concatenate([np.zeros(3), axis, axis @ node.psi])
-        free -= wheel.inertia * np.outer(row, row)
-    return _Inertia(free, M)
-
-
-def _jacobians(reduced: ReducedBody) -> tuple[Array, Array]:
-    """(k, 3, 6 + n) Jacobians of the undeformed mass points."""
-    k = len(reduced.point_mass)
-    eye, zero = np.broadcast_to(np.eye(3), (k, 3, 3)), np.zeros((k, 3, 3))
-    lever = np.array([_skew(x) for x in reduced.point_position]).reshape(k, 3, 3)
-    return (
-        np.concatenate([eye, -lever, reduced.point_phi], axis=2),
-        np.concatenate([zero, eye, reduced.point_psi], axis=2),
-    )
+    locked = locked_inertia(body.reduced)
+    return _Inertia(locked - wheel_inertia(body), locked)
 
 
 def _eliminate_modes(body: TreeBody, own: _Inertia) -> Iterator[Finding]:
@@ -100,7 +76,7 @@ def _eliminate_joint(body: TreeBody, own: _Inertia, R: Array) -> Iterator[Findin
     mass, turning = own.locked[0, 0], float(np.trace(own.locked[3:6, 3:6]))
     for kind, start, axes, scale in (
         ("along", 0, joint.translations @ R, mass),
-        ("about", 3, _spins(joint), turning),
+        ("about", 3, spin_axes(joint), turning),
     ):
         for axis in axes:
             direction = np.zeros(size)
@@ -125,43 +101,3 @@ def _eliminate(own: _Inertia, direction: Array, scale: float) -> bool:
         return False
     own.free -= np.outer(column, column) / pivot
     return True
-
-
-def _turn(joint: TreeJoint) -> Array:
-    """R_j: child axes in the joint frame, at the start position."""
-    if joint.quaternion:
-        return quaternion_matrix(joint.start[-4:])
-    R = np.eye(3)
-    angles = joint.start[len(joint.translations) :]
-    for axis, angle in zip(joint.rotations, angles, strict=True):
-        R = R @ axis_rotation(axis, float(angle))
-    return R
-
-
-def _spins(joint: TreeJoint) -> Array:
-    """(nr, 3) angular velocity in child axes for each unit rotational speed."""
-    if joint.quaternion:
-        return np.eye(3)
-    spins: list[Array] = []
-    angles = joint.start[len(joint.translations) :]
-    for axis, angle in zip(joint.rotations, angles, strict=True):
-        back = axis_rotation(axis, float(angle)).T
-        spins = [*(back @ spin for spin in spins), axis]
-    return np.array(spins).reshape(-1, 3)
-
-
-def _from_parent(parent: TreeBody, body: TreeBody, R: Array) -> Array:
-    """Y of equation (1), in child axes."""
-    joint, node = body.joint, parent.reduced.nodes[body.parent_node]
-    slide = joint.start[: len(joint.translations)] @ joint.translations
-    R_PJ = node.rotation @ joint.rotation
-    lever = node.rotation @ joint.position + R_PJ @ slide  # from the node, parent axes
-    r = node.position + lever
-    linear = np.concatenate([np.eye(3), -_skew(r), node.phi - _skew(lever) @ node.psi], axis=1)
-    angular = np.concatenate([np.zeros((3, 3)), np.eye(3), node.psi], axis=1)
-    C = (R_PJ @ R).T
-    return np.concatenate([C @ linear, C @ angular])
-
-
-def _skew(a: Array) -> Array:
-    return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])

@@ -13,13 +13,14 @@ speeds].
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from pliant.body import Body
+from pliant.carried import Carried
 from pliant.errors import ModelError
 from pliant.fields import axis_vector, rotation_matrix
 from pliant.joint import Joint
@@ -27,8 +28,9 @@ from pliant.loads import Load
 from pliant.loop import Loop
 from pliant.massless import massless_freedoms
 from pliant.motion import MotionCurve
+from pliant.outboard import carried_by_nodes
 from pliant.part import Finding
-from pliant.reduce import reduce_body
+from pliant.reduce import reduce_body, undeformed_body
 from pliant.reduced import Array, ReducedBody, ReducedNode
 from pliant.source import location_of, problems_of
 from pliant.structure import Reference
@@ -141,9 +143,10 @@ class Mechanism:
     loops: tuple[TreeLoop, ...] = ()
 
 
-def resolve(system: System) -> Mechanism:
+def resolve(system: System, *, richer: bool = False) -> Mechanism:
     """The mechanism that a system describes.
 
+    ``richer`` gives its beams the shapes that would come next, beside those that they keep.
     Raises a ModelError with every problem of the description and of the reduction of its bodies.
 
     >>> from pliant.system import Body, Joint
@@ -154,7 +157,8 @@ def resolve(system: System) -> Mechanism:
     [[0.0, 1.0, 0.0]]
     """
     survey = system.survey()
-    reduced, found = reduce_bodies(survey.parts.bodies)
+    carried = {} if survey.system is None else carried_by_beams(survey.system)
+    reduced, found = reduce_bodies(survey.parts.bodies, carried, richer=richer)
     problems = problems_of([*survey.findings, *found], system._source)
     if problems or survey.system is None:
         raise ModelError(problems)
@@ -167,6 +171,9 @@ def resolve(system: System) -> Mechanism:
 
 def reduce_bodies(
     bodies: Mapping[str, Body | None],
+    carried: Mapping[str, Sequence[Carried]],
+    *,
+    richer: bool = False,
 ) -> tuple[dict[str, ReducedBody], list[Finding]]:
     """The bodies that can be reduced, and what is wrong with the others; None is passed over."""
     reduced: dict[str, ReducedBody] = {}
@@ -175,19 +182,39 @@ def reduce_bodies(
         if body is None:
             continue
         try:
-            reduced[name] = _reduce(name, body)
+            plain = reduce_body(name, body.with_positions(), carried.get(name, ()), richer=richer)
+            reduced[name] = _with_marked_head(plain, body)
         except ModelError as error:
             found += [(location_of(problem.where), problem.message) for problem in error.problems]
     return reduced, found
 
 
-def _reduce(name: str, body: Body) -> ReducedBody:
-    reduced = reduce_body(name, body.with_positions())
+def _with_marked_head(reduced: ReducedBody, body: Body) -> ReducedBody:
     head = body.nodes.get("head")
     if head is None or reduced.nodes["head"].contact == head.contact:
         return reduced
     marked = dataclasses.replace(reduced.nodes["head"], contact=head.contact)
     return dataclasses.replace(reduced, nodes={**reduced.nodes, "head": marked})
+
+
+def carried_by_beams(system: System) -> dict[str, tuple[Carried, ...]]:
+    """What the beams of a system carry at its start, all bodies taken rigid."""
+    beams = [name for name, body in system.bodies.items() if body.beam is not None]
+    if not beams:
+        return {}
+    try:
+        rigid = {
+            name: _with_marked_head(undeformed_body(name, body.with_positions()), body)
+            for name, body in system.bodies.items()
+        }
+    except ModelError:
+        return {}  # the reduction will say why
+    interfaces = {
+        name: [key for key, node in body.nodes.items() if node.interface]
+        for name, body in system.bodies.items()
+    }
+    carried = carried_by_nodes(_assemble(system, rigid), interfaces)
+    return {name: carried[name] for name in beams}
 
 
 def _assemble(system: System, reduced: dict[str, ReducedBody]) -> Mechanism:

@@ -94,7 +94,7 @@ def from_yaml(text: str, file: str = "model.yaml") -> System:
     if found or findings:
         from pliant.mechanism import reduce_bodies  # what would come up next, in the same go
 
-        findings = findings + reduce_bodies(survey.parts.bodies)[1]
+        findings = findings + reduce_bodies(survey.parts.bodies, {})[1]
     found += [
         (source.line(place), Problem(source.where(place), message)) for place, message in findings
     ]

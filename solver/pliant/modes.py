@@ -39,6 +39,7 @@ from pliant.simulation import as_model
 from pliant.system import System
 
 _TURN = 2.0 * np.pi
+_NO_STIFFNESS = 1e-12  # of the largest: rounding
 _DIFFERENCE = 1e-4  # of a coordinate, for stiffness by differences: truncation ~ 1e-8 relative
 
 
@@ -124,6 +125,46 @@ def assembled_modes(system: System | Model | str, *, locked: bool = False) -> As
         shares = _shares(model, stiffness, springs, vector, float(square))
         modes.append(Mode(frequency, ratio, shares))
     return AssembledModes(rigid, tuple(modes))
+
+
+def elastic_vibrations(
+    model: Model, freedoms: Array, count: int | None = None
+) -> tuple[Array, Array]:
+    """The lowest ``count`` frequencies (Hz, ascending; None: all) by elasticity alone, and their
+    mass-normalised shapes (u_size, n).
+
+    Gravity and loads are left out; of all speeds only the given ``freedoms`` take part. Solved as
+    M v = K v / omega^2, which keeps the digits of slow vibrations of large models.
+    """
+    kernel = Kernel(model.blob)
+    stiffness, _ = _elastic(model)
+    springs, _ = _loop_elastic(model, kernel)
+    basis = _allowed_motions(model, kernel, freedoms)
+    total = stiffness + sum(springs.values(), np.zeros_like(stiffness))
+    K = basis.T @ total @ basis
+    if model.loops:  # motions without stiffness are combinations of coordinates: single them out
+        squares, turn = eigh(K)
+        K = np.diag(np.where(squares > _NO_STIFFNESS * squares[-1:].max(initial=0.0), squares, 0.0))
+        basis = basis @ turn
+    held = np.any(K != 0.0, axis=0)
+    M = basis.T @ np.asarray(kernel.mass_matrix()) @ basis
+    if not held.any():
+        return np.zeros(0), np.zeros((model.u_size, 0))
+    follow = np.zeros((int(np.sum(~held)), int(np.sum(held))))
+    if len(follow):
+        follow = -cho_solve(cho_factor(M[np.ix_(~held, ~held)]), M[np.ix_(~held, held)])
+    felt = M[np.ix_(held, held)] + M[np.ix_(held, ~held)] @ follow
+    size = len(felt)
+    kept = size if count is None else min(count, size)
+    inverse_squares, shapes = eigh(
+        0.5 * (felt + felt.T), K[np.ix_(held, held)], subset_by_index=[size - kept, size - 1]
+    )
+    massive = inverse_squares > 0.0  # a combination without mass of its own has no frequency
+    omega = 1.0 / np.sqrt(inverse_squares[massive][::-1])
+    vectors = np.zeros((len(K), len(omega)))
+    vectors[held] = shapes[:, massive][:, ::-1] * omega  # K-normalised before
+    vectors[~held] = follow @ vectors[held]
+    return omega / _TURN, basis @ vectors
 
 
 def highest_frequency(system: System | Model | str) -> float:

@@ -14,7 +14,7 @@ second-order (foreshortening) field, kept for the listed pairs only.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +70,23 @@ class ReducedBody:
     @property
     def mass(self) -> float:
         return float(self.point_mass.sum())
+
+    def without_modes(self) -> ReducedBody:
+        """The body held in its undeformed shape."""
+        none = np.zeros((3, 0))
+        return replace(
+            self,
+            point_phi=self.point_phi[:, :, :0],
+            point_psi=self.point_psi[:, :, :0],
+            point_phi2=self.point_phi2[:, :, :0],
+            stiffness=np.zeros((0, 0)),
+            damping=np.zeros((0, 0)),
+            pairs=np.zeros((0, 2), np.int64),
+            nodes={
+                name: replace(node, phi=none, psi=none, phi2=none)
+                for name, node in self.nodes.items()
+            },
+        )
 
 
 def head_node(mode_count: int, pair_count: int) -> ReducedNode:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -15,11 +16,16 @@ from pliant.channels import axis_text
 from pliant.closing import loop_jacobian
 from pliant.errors import StepWarning
 from pliant.mechanism import TreeBody, TreeJoint, TreeLoop
-from pliant.model import Model
 from pliant.model_file import load
 from pliant.modes import highest_frequency
 from pliant.plausibility import implausible, implausible_parts
 from pliant.reduced import Array
+from pliant.shape_check import (
+    ShapeComparison,
+    compare_shapes,
+    shapes_summary,
+    shapes_warnings,
+)
 from pliant.simulation import Simulation
 from pliant.stability import ACCURATE, step_fault, step_limit, suggested_step
 from pliant.system import System
@@ -31,11 +37,11 @@ _LINED_UP = 0.1  # smallest singular value of three rotation axes: about 6 degre
 class ModelReport:
     """Answers about a model at its start."""
 
-    def __init__(self, system: System | Model | str | Path, step: float = 1e-3) -> None:
-        self._system = load(system) if isinstance(system, (str, Path)) else system
+    def __init__(self, system: System | str | Path, step: float = 1e-3) -> None:
+        self.system = system if isinstance(system, System) else load(system)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", StepWarning)  # it is among the report's own
-            self.sim = Simulation(self._system, step)
+            self.sim = Simulation(self.system, step)
         self.model = self.sim.model
         self._omega = highest_frequency(self.model)
         self._limit = step_limit(self.model, self.sim.integrator)
@@ -87,6 +93,12 @@ class ModelReport:
                 f"highest frequency {self._omega / (2 * np.pi):.4g} Hz: steps up to "
                 f"{ACCURATE / self._omega:.2g} s follow it, {self._limit.step:.2g} s is the limit"
             )
+        yield from shapes_summary(self.shapes)
+
+    @cached_property
+    def shapes(self) -> tuple[ShapeComparison, ...]:
+        """What richer shapes of the beams would change, by the state of the joints."""
+        return compare_shapes(self.system, self.model)
 
     def _loops(self) -> str:
         """How many freedoms loops take, and whether more is held than need be."""
@@ -132,10 +144,14 @@ class ModelReport:
         return table
 
     def warnings(self) -> list[str]:
-        found = [*self._fast(), *implausible(self.model)]
-        if isinstance(self._system, System):
-            found += implausible_parts(self._system)
-        return [*found, *self._light(), *self._lined_up()]
+        return [
+            *self._fast(),
+            *shapes_warnings(self.shapes, self.system),
+            *implausible(self.model),
+            *implausible_parts(self.system),
+            *self._light(),
+            *self._lined_up(),
+        ]
 
     def _fast(self) -> Iterator[str]:
         omega, step = self._omega, self.sim.step_size

@@ -21,7 +21,15 @@ def bar(static: bool = False) -> pl.System:
     """Four axial modes a rod, each free of stress at its tip; ``static`` adds the rod's
     deflection under a force there."""
     modes = {"axial": MODES, "static": ["force_x"] if static else []}
-    rod = pl.Beam(length=1.0, mass_per_length=1.0, EA=1.0, EI=1.0, elements=40, modes=modes)
+    rod = pl.Beam(
+        length=1.0,
+        mass_per_length=1.0,
+        EA=1.0,
+        EI=1.0,
+        elements=40,
+        modes=modes,
+        shapes="cantilever",  # the paper's
+    )
     names = [f"rod{i + 1}" for i in range(RODS)]
     parents = ["ground", *(f"{name}.tip" for name in names)]
     return pl.System(

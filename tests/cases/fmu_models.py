@@ -27,7 +27,9 @@ def craft() -> pl.System:
     link = {"mass": 1.5, "com": [0.1, 0.05, 0.2], "inertia": [0.02, 0.03, 0.02]}
     end = {"nodes": {"end": {"at": [0.3, 0.1, 0.2]}}}
     boom = {"length": 2.0, "mass_per_length": 3.0, "EI": [900.0, 700.0], "GJ": 400.0}
-    boom |= {"radius": 0.05, "modes": {"count": 4}, "damping": 0.01}
+    # an FMU keeps its shapes whatever its parameters say; so that a model edited likewise has the
+    # same, they are those of the beam alone
+    boom |= {"radius": 0.05, "modes": {"count": 4}, "damping": 0.01, "shapes": "cantilever"}
     return pl.System(
         name="Träger 7 (test)",
         gravity=[0.1, 0.2, -1.6],

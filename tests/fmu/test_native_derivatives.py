@@ -122,7 +122,7 @@ def test_derivatives_by_states_are_the_limits_of_differences(arm, start, loads, 
             values.append(np.array(moved.get_real(outputs)))
         differences.append((values[0] - values[1]) / (2.0 * step))
     exact, differences = np.array(exact), np.array(differences)
-    assert len(exact) == 2 * 13 + 2 * 10  # freedoms and modes
+    assert len(exact) == 2 * 13 + 2 * 14  # freedoms and modes
     assert np.abs((exact - differences) / scale_of(exact)).max() < 1e-6
 
 

@@ -21,9 +21,10 @@ def omega(beta_L: list[float]) -> np.ndarray:
     return np.array(beta_L) ** 2 * np.sqrt(EI / MASS) / L**2
 
 
-def beam(length: float, modes: dict[str, object]) -> pl.Body:
+def beam(length: float, modes: dict[str, object], shapes: str = "loaded") -> pl.Body:
     """It bends in the x-y plane only."""
-    return pl.Body(beam=pl.Beam(length=length, mass_per_length=MASS, EI=[None, EI], modes=modes))
+    section = {"length": length, "mass_per_length": MASS, "EI": [None, EI]}
+    return pl.Body(beam=pl.Beam(**section, modes=modes, shapes=shapes))
 
 
 def frequencies(bodies: dict[str, pl.Body], joints: dict[str, pl.Joint]) -> np.ndarray:
@@ -66,12 +67,14 @@ def test_a_beam_on_a_free_joint_has_the_free_frequencies():
 TIP_LOADS = ("force_y", "moment_z")  # what the next part can do to a tip in this plane
 
 
-def welded_cantilever(bending: int, static: tuple[str, ...]) -> np.ndarray:
+def welded_cantilever(
+    bending: int, static: tuple[str, ...] = (), shapes: str = "cantilever"
+) -> np.ndarray:
     """Frequencies of three beams in a row."""
     names, parents = ["a", "b", "c"], ["ground", "a.tip", "b.tip"]
     modes = {"bending": bending, "static": static}
     return frequencies(
-        {name: beam(L / 3, modes) for name in names},
+        {name: beam(L / 3, modes, shapes) for name in names},
         {
             f"weld_{name}": pl.Joint(type="fixed", parent=parent, child=name)
             for name, parent in zip(names, parents, strict=True)
@@ -87,15 +90,22 @@ def test_three_welded_beams_are_one_cantilever():
 
 
 def test_static_modes_at_the_welds_make_the_modes_converge_fast():
-    # without them every shape is free of stress where the next beam pulls: order 1 in the number
-    # of modes; with them order 4 and better
-    counts = np.array([2, 4, 8])
-    slopes = []
-    for static in ((), TIP_LOADS):
-        errors = [welded_cantilever(n, static)[1] / omega(CLAMPED_FREE)[1] - 1 for n in counts]
-        slopes.append(-np.polyfit(np.log(counts), np.log(errors), 1)[0])
-    assert slopes[0] == pytest.approx(1.0, abs=0.15)
-    assert slopes[1] > 3.5
+    # without them every cantilever shape is free of stress where the next beam pulls: order 1 in
+    # the number of modes; with them order 4 and better
+    assert slope_over_modes(static=()) == pytest.approx(1.0, abs=0.15)
+    assert slope_over_modes(static=TIP_LOADS) > 3.5
+
+
+def test_modes_with_what_is_carried_converge_fast_without_static_ones():
+    # 2, 3, 4 shapes: beyond them the error of the mesh, (beta h)^4 / 1440, is reached
+    assert slope_over_modes(counts=(2, 3, 4), shapes="loaded") > 3.5
+
+
+def slope_over_modes(counts: tuple[int, ...] = (2, 4, 8), **options: object) -> float:
+    """Order in which the error of the second frequency falls with the number of modes."""
+    exact = omega(CLAMPED_FREE)[1]
+    errors = [welded_cantilever(n, **options)[1] / exact - 1 for n in counts]
+    return -float(np.polyfit(np.log(counts), np.log(errors), 1)[0])
 
 
 def test_two_beams_back_to_back_are_one_free_beam():

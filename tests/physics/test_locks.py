@@ -43,8 +43,10 @@ def test_a_lock_is_the_impulse_that_the_mass_matrix_asks_for(case: RandomCase) -
 
 
 def arm(wrist: pl.Joint) -> pl.System:
-    """A free base with a flexible boom and a hand, which hangs on the wrist."""
-    boom = pl.Beam(length=3.0, mass_per_length=4.0, EI=2e4, GJ=1e4, radius=0.08, modes={"count": 4})
+    """A free base with a flexible boom and a hand, which hangs on the wrist. The boom has the same
+    shapes whatever the wrist is."""
+    section = {"length": 3.0, "mass_per_length": 4.0, "EI": 2e4, "GJ": 1e4, "radius": 0.08}
+    boom = pl.Beam(**section, modes={"count": 4}, shapes="cantilever")
     return pl.System(
         name="arm",
         bodies={

@@ -160,6 +160,21 @@ FAULTS = {
         "{torsion: 2}",
         (6, "bodies.boom.beam.modes", "asks for torsion modes", "give GJ"),
     ),
+    "no number of modes": (
+        "{count: 2}",
+        "{static: [force_y]}",
+        (6, "bodies.boom.beam.modes", "nothing says how many", "or leave modes out"),
+    ),
+    "unknown shapes": (
+        "modes: {count: 2}",
+        "shapes: canti",
+        (6, "bodies.boom.beam.shapes", "'canti' is not one of", "did you mean 'cantilever'?"),
+    ),
+    "interface that is no flag": (
+        "modes: {count: 2}}",
+        "modes: {count: 2}}, nodes: {tip: {interface: maybe}}",
+        (6, "bodies.boom.nodes.tip.interface", "'maybe'", "write true or false"),
+    ),
     "unknown key": (
         "length: 2.0",
         "lenght: 2.0, length: 2.0",

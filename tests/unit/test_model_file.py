@@ -46,7 +46,10 @@ bodies:
       elements: 12
       damping: 0.005
       stiffening: false
-    nodes: {tip: {contact: true}, camera: {at: [3, 0, 0.2]}}
+      shapes: cantilever
+    nodes: {tip: {contact: true}, camera: {at: [3, 0, 0.2], interface: true}}
+  mast:
+    beam: {length: 2, mass_per_length: 1.5, EI: 1.0e4}
   bar:
     modal:
       K: [[4.0, 0.5], [0.5, 9.0]]
@@ -81,6 +84,7 @@ joints:
     parent: boom.tip
     child: bar
     motion: {times: [0, 1, 2], position: [[0, 0, 0], [1, 0, 0], [1, 0, 2]]}
+  foot: {type: fixed, parent: base.dock, child: mast}
 loads:
   push: {node: bar.end, times: [0, 20], force: [[1, 2, 3], [-1, -2, -3]], interpolation: hold}
   drive: {joint: shoulder, effort: [3, 4]}
