@@ -5,6 +5,7 @@
 
 #include "impulses.h"
 #include "integrators.h"
+#include "inverse_dynamics.h"
 
 namespace pliant::PLIANT_ISA {
 
@@ -152,9 +153,7 @@ class Instance final : public Stepper {
   Status differentiate(const Direction& along) override {
     if (Status bad = s_.check_inputs(); bad.code != Code::ok) return bad;
     s_.find_loaded_nodes();
-    if (!tangent_) tangent_ = std::make_unique<Tangent>(m_);
-    Data<Dual>& d = tangent_->d;
-    seed(along, d);
+    Data<Dual>& d = tangent(along);
     prepare(m_, d);
     tangent_->totals = totals(m_, d);
     Status status = order_n(m_, d);
@@ -197,6 +196,23 @@ class Instance final : public Stepper {
     prepare(m_, s_.d);
     forget();
     s_.mass_matrix(row_major);
+  }
+
+  void forces(const double* lam, double* out) override {
+    s_.find_loaded_nodes();
+    put_state_into_data();
+    prepare(m_, s_.d);
+    forget();
+    generalised_forces(m_, s_.d, lam);
+    std::copy(s_.d.udot.begin(), s_.d.udot.end(), out);
+  }
+
+  void differentiate_forces(const Direction& along, const double* lam, double* out) override {
+    s_.find_loaded_nodes();
+    Data<Dual>& d = tangent(along);
+    prepare(m_, d);
+    generalised_forces(m_, d, lam);
+    for (int32_t i = 0; i < m_.u_size; ++i) out[i] = d.udot[i].d;
   }
 
   const char* instruction_set() const override { return PLIANT_ISA_NAME; }
@@ -291,6 +307,13 @@ class Instance final : public Stepper {
     if (part == 6) return s_.state.dissipated();
     return totals_.kinetic + totals_.strain + totals_.spring + totals_.gravity - s_.state.work() +
            s_.state.dissipated() - s_.state.energy_start();
+  }
+
+  // The present moment and its change along a direction, in Data of its own.
+  Data<Dual>& tangent(const Direction& along) {
+    if (!tangent_) tangent_ = std::make_unique<Tangent>(m_);
+    seed(along, tangent_->d);
+    return tangent_->d;
   }
 
   void seed(const Direction& along, Data<Dual>& d) {

@@ -129,6 +129,10 @@ class Stepper {
   virtual Status differentiate_in_time() = 0;  // along the motion itself
   virtual void read_derivative(const Signal* signals, std::size_t count, double* out) = 0;
   virtual void mass_matrix(double* row_major) = 0;
+  // Generalised forces Q + J^T lam on all speeds at the present state and inputs, the loops held by
+  // given forces lam, and their exact derivatives along a direction at constant lam.
+  virtual void forces(const double* lam, double* out) = 0;
+  virtual void differentiate_forces(const Direction& along, const double* lam, double* out) = 0;
 
   virtual const char* instruction_set() const = 0;
   virtual std::size_t bytes() const = 0;
