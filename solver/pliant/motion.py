@@ -143,6 +143,13 @@ class MotionCurve:
         return position, rate, acceleration
 
 
+def standing_curve(position: ArrayLike) -> MotionCurve:
+    """The motion that stays at a position, one number for each dof."""
+    coefficients = np.zeros((1, np.size(position), 6))
+    coefficients[0, :, 0] = position
+    return MotionCurve(np.array([0.0, 1.0]), coefficients)
+
+
 @dataclass(frozen=True)
 class InputMotion:
     """A motion that is given while the model runs; it starts where the joint starts.
