@@ -116,12 +116,9 @@ class AtRest:
     def stiffness(self, speeds: Indices, basis: Array) -> Array:
         """K (1) over a basis of motions of these speeds."""
         lam = self._holding(speeds)
-        q = self.kernel.q.copy()
-        columns = [
-            self.kernel.force_derivative(lam, coordinate_rates(self.model, q, motion))
-            for motion in basis.T
-        ]
-        K = -basis.T @ np.array(columns).reshape(len(columns), self.model.u_size).T
+        along = np.ascontiguousarray(coordinate_rates(self.model, self.q, basis).T)
+        rows = [self.kernel.force_derivative(lam, direction) for direction in along]
+        K = -np.array(rows).reshape(len(rows), self.model.u_size) @ basis
         return np.asarray(0.5 * (K + K.T))
 
     def _holding(self, speeds: Indices) -> Array:

@@ -9,8 +9,9 @@ from pliant.reduced import Array
 
 
 def coordinate_rates(model: Model, q: Array, u: Array) -> Array:
-    """Rates of all coordinates at the speeds u; of a quaternion 1/2 quaternion * (0, w)."""
-    rates = np.zeros(model.q_size)
+    """Rates of all coordinates at the speeds u, or at each column of u; of a quaternion
+    1/2 quaternion * (0, w)."""
+    rates = np.zeros((model.q_size, *u.shape[1:]))
     for joint in model.joints:
         speeds = u[joint.u]
         if model.mechanism.bodies[joint.body].joint.quaternion:

@@ -222,7 +222,8 @@ def _solve(stiffness: Array, mass: Array) -> tuple[int, Array, Array]:
     vectors[held] = shapes
     vectors[loose] = follow @ shapes
     # gravity can leave combinations of joints without stiffness: what cancels to rounding
-    still = np.abs(squares) <= 1e-11 * np.einsum("ij,ik,kj->j", *map(np.abs, (shapes, K, shapes)))
+    sizes = np.abs(shapes)
+    still = np.abs(squares) <= 1e-11 * np.sum(sizes * (np.abs(K) @ sizes), axis=0)
     return len(loose) + int(still.sum()), squares[~still], vectors[:, ~still]
 
 

@@ -107,9 +107,11 @@ class _Descent:
         self.speeds = _moving(self.model)
         self.wheels = np.array([wheel.u for wheel in model.wheels], dtype=np.intp)
         self.turns, self.shifts = _displacements(self.model, self.rested.length)
+        self.ease = _ease(self.model, self.rested.mass())[self.speeds]
 
     def rest(self) -> Array:
         q = self._moved(self.rested.q, np.zeros(self.model.u_size))
+        self._refuse_drift(q)
         travelled = np.zeros(self.model.u_size)
         reach, before = _FIRST_REACH, np.inf
         for _ in range(_STEPS):
@@ -130,7 +132,7 @@ class _Descent:
             turn, shift = self._extent(travelled)
             if turn > _TURNED or shift > _FALLEN or not step.any():
                 break
-        raise self._falling(q)
+        raise self._fall(q)
 
     def _moved(self, q: Array, step: Array) -> Array:
         closing = self._closing(q, step)
@@ -235,15 +237,16 @@ class _Descent:
         return work
 
     def _closing(self, q: Array, step: Array) -> Array | None:
-        """The step changed so that it ends with closed loops; None if it cannot be."""
+        """The step changed so that it ends with closed loops, by what gives way most easily;
+        None if that cannot be."""
         step = step.copy()
         for _ in range(_CLOSING_STEPS):
             self.rested.put(displaced(self.model, q, step))
             gaps = self.rested.gaps()
             if np.abs(gaps).max(initial=0.0) <= _CLOSED:
                 return step
-            J = self.rested.jacobian()[:, self.speeds]
-            step[self.speeds] -= np.linalg.lstsq(J, gaps, rcond=DEPENDENT)[0]
+            J = self.rested.jacobian()[:, self.speeds] * self.ease
+            step[self.speeds] -= self.ease * np.linalg.lstsq(J, gaps, rcond=DEPENDENT)[0]
         return None
 
     # ------------------------------------------------------------------------- no way down
@@ -264,21 +267,71 @@ class _Descent:
             value=float(np.sqrt(-squares[0])),
         )
 
-    def _falling(self, q: Array) -> SolverError:
+    def _refuse_drift(self, q: Array) -> None:
+        """What slides freely on the ground feels the sum of all forces on it, wherever it is."""
+        self.rested.put(q)
+        forces, loads = self._forces(), np.abs(self.rested.load_forces()).sum(axis=0)
+        gravity = float(np.linalg.norm(self.model.mechanism.gravity))
+        accelerations = np.zeros(self.model.u_size)
+        masses = _drifting(self.model.mechanism)
+        for joint in self.model.joints:
+            if joint.body not in masses:
+                continue
+            mass, tree = masses[joint.body], self.model.mechanism.bodies[joint.body].joint
+            for k in range(len(tree.translations)):
+                i = joint.u.start + k
+                is_pushed = abs(forces[i]) > _NO_FORCE * (mass * gravity + loads[i])
+                if is_pushed and tree.stiffness[k] == 0.0 and tree.stop_stiffness[k] == 0.0:
+                    accelerations[i] = forces[i] / mass
+        if accelerations.any():
+            raise self._falling(accelerations, np.abs(accelerations))
+
+    def _fall(self, q: Array) -> SolverError:
         here = self._directions(q)
         mass = here.v.T @ self.rested.mass() @ here.v
-        acceleration = here.v @ np.linalg.lstsq(mass, here.f, rcond=None)[0]
-        name = self._name(acceleration * self._forces())
+        acceleration = np.asarray(here.v @ np.linalg.lstsq(mass, here.f, rcond=None)[0])
+        return self._falling(acceleration, acceleration * self._forces())
+
+    def _falling(self, acceleration: Array, shares: Array) -> SolverError:
         return SolverError(
             "no equilibrium: nothing brings it to rest, and it goes on with this acceleration in "
             "m/s2 or rad/s2; hold it by a spring, a stop or a motion, or take away what drives it",
             time=0.0,
-            element=name,
-            value=float(acceleration[self.model.speed_names.index(name)]),
+            element=self._name(shares),
+            value=float(acceleration[int(np.argmax(shares))]),
         )
 
     def _name(self, shares: Array) -> str:
         return self.model.speed_names[int(np.argmax(shares))]
+
+
+def _ease(model: Model, mass: Array) -> Array:
+    """How far a unit of work moves every coordinate: modes and springs by their stiffness, the
+    rest by inertia as if on a spring much softer than those."""
+    stiffness = np.zeros(model.u_size)
+    for joint, slots, body in zip(model.joints, model.bodies, model.mechanism.bodies, strict=True):
+        stiffness[joint.u] = body.joint.stiffness
+        stiffness[slots.etad] = np.diag(body.reduced.stiffness)
+    inertia = np.diag(mass)
+    soft = 1e-6 * float((stiffness / inertia).max(initial=0.0)) or 1.0
+    return np.asarray((stiffness + soft * inertia) ** -0.5)
+
+
+def _drifting(mechanism: Mechanism) -> dict[int, float]:
+    """Bodies whose joints stand on the ground, with the mass of all that hangs on them; without
+    those that a loop ties to something else."""
+    root: list[int] = []
+    for i, body in enumerate(mechanism.bodies):
+        root.append(i if body.parent < 0 else root[body.parent])
+    masses = dict.fromkeys(root, 0.0)
+    for i, body in enumerate(mechanism.bodies):
+        masses[root[i]] += body.reduced.mass
+    for loop in mechanism.loops:
+        one, other = root[loop.child], -1 if loop.parent < 0 else root[loop.parent]
+        if one != other:
+            masses.pop(one, None)
+            masses.pop(other, None)
+    return masses
 
 
 def _moving(model: Model) -> Indices:
