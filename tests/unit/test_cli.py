@@ -288,3 +288,20 @@ def test_an_unknown_demo_or_a_folder_that_cannot_be_made_is_a_message(tmp_path):
     code, _, err = call("demo", "-o", tmp_path / "file" / "x")
     assert code == 1
     assert "the folder cannot be made" in err
+
+
+def test_a_run_can_start_at_rest(arm, tmp_path):
+    path = tmp_path / "rest.h5"
+    code, _, err = call("run", arm, "-d", 0.5, "-q", "--start", "equilibrium", "-o", path)
+    assert (code, err) == (0, "")
+    result = Result.from_hdf5(path)
+    # both hang down, the boom as straight as the arm
+    assert result["joint.shoulder.q"] == pytest.approx(np.pi / 2, abs=1e-10)
+    assert result["joint.elbow.q"] == pytest.approx(0.0, abs=1e-10)
+
+
+def test_an_fmu_cannot_be_told_to_start_at_rest(arm, tmp_path):
+    fmu = pl.export_fmu(arm, tmp_path / "arm.fmu")
+    code, _, err = call("run", fmu, "--start", "equilibrium")
+    assert code == 1
+    assert err.startswith("--start: an FMU starts as it was exported; write start: equilibrium")
