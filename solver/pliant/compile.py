@@ -243,10 +243,7 @@ class _Compiler:
 
     def _add_motion(self, curve: MotionCurve, k: int) -> None:
         times = curve.times
-        rows = np.zeros((len(times), 7))
-        rows[:, 0] = times
-        rows[:-1, 1:] = curve.coefficients[:, k]
-        rows[-1, 1] = curve(float(times[-1]))[0][k]
+        rows = np.column_stack([times, curve.coefficients[:, k]])
         self.counts["motion.rows"].append(len(times))
         self._real("motion.values", rows)
 
