@@ -36,6 +36,7 @@ from pliant.mechanism import TreeJoint
 from pliant.model import Model
 from pliant.motion import standing_curve
 from pliant.reduced import Array
+from pliant.simulation import failure
 
 Indices = NDArray[np.intp]
 
@@ -97,13 +98,18 @@ class AtRest:
         return np.array(parts).reshape(-1, model.u_size)
 
     def gaps(self) -> Array:
-        """Of all held directions of loops: in lengths of the model, and rad."""
+        """Of all held directions of loops: in lengths of the model, and rad; infinite where the
+        model cannot be."""
         gaps = np.zeros(len(self._gaps))
-        self.kernel.read(self._gaps, gaps)
+        if self.kernel.read(self._gaps, gaps).code:
+            gaps[:] = np.inf
         return gaps / self._gap_size
 
     def jacobian(self) -> Array:
         """(rows, u_size): derivatives of the gaps."""
+        status = self.kernel.evaluate()
+        if status.code:
+            raise failure(self.model, status, time=0.0)
         return loop_jacobian(self.model, self.kernel) / self._gap_size[:, None]
 
     def allowed(self, speeds: Indices) -> Array:

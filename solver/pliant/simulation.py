@@ -224,7 +224,7 @@ class Simulation:
     def checked(self, status: Status) -> None:
         """Raises a SolverError if a call of the kernel failed."""
         if status.code:
-            raise self._failure(status)
+            raise failure(self.model, status, self.time)
 
     # --------------------------------------------------------------------------------- elements
 
@@ -264,9 +264,11 @@ class Simulation:
         values = self.kernel.momentum()
         return Momentum(values[:3].copy(), values[3:].copy())
 
-    def _failure(self, status: Status) -> SolverError:
-        element, message = _describe(self.model, status)
-        return SolverError(message, time=self.time, element=element, value=status.value)
+
+def failure(model: Model, status: Status, time: float) -> SolverError:
+    """What a failed call of the kernel means."""
+    element, message = _describe(model, status)
+    return SolverError(message, time=time, element=element, value=status.value)
 
 
 def as_model(system: System | Model | str | Path) -> Model:

@@ -245,6 +245,8 @@ class _Descent:
             gaps = self.rested.gaps()
             if np.abs(gaps).max(initial=0.0) <= _CLOSED:
                 return step
+            if not np.isfinite(gaps).all():
+                return None
             J = self.rested.jacobian()[:, self.speeds] * self.ease
             step[self.speeds] -= self.ease * np.linalg.lstsq(J, gaps, rcond=DEPENDENT)[0]
         return None
