@@ -208,6 +208,21 @@ Vector derivative(Kernel& k, const Signals& signals, const std::optional<VectorI
   return out.array();
 }
 
+Vector forces(Kernel& k, const VectorIn& lam) {
+  check_size("lam", lam, static_cast<int32_t>(k.model().loop_rows.size()));
+  Owned out(static_cast<std::size_t>(k.model().u_size));
+  k.stepper().forces(lam.data(), out.data);
+  return out.array();
+}
+
+Vector force_derivative(Kernel& k, const VectorIn& lam, const VectorIn& q) {
+  check_size("lam", lam, static_cast<int32_t>(k.model().loop_rows.size()));
+  check_size("q", q, k.model().q_size);
+  Owned out(static_cast<std::size_t>(k.model().u_size));
+  k.stepper().differentiate_forces({q.data(), nullptr, nullptr, 0.0}, lam.data(), out.data);
+  return out.array();
+}
+
 nb::bytes state(Kernel& k) {
   return nb::bytes(reinterpret_cast<const char*>(k.stepper().state()),
                    k.stepper().state_size() * sizeof(double));
@@ -338,6 +353,8 @@ NB_MODULE(_kernel, module) {
              for (std::size_t i = 0; i < rows; ++i) flags.append(live[i]);
              return nb::make_tuple(jacobian.matrix(rows, n), flags);
            })
+      .def("forces", &forces, "lam"_a)
+      .def("force_derivative", &force_derivative, "lam"_a, "q"_a)
       .def("state", &state)
       .def("set_state", &set_state, "data"_a);
 }

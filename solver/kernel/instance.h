@@ -5,6 +5,7 @@
 
 #include "impulses.h"
 #include "integrators.h"
+#include "inverse_dynamics.h"
 
 namespace pliant::PLIANT_ISA {
 
@@ -161,9 +162,7 @@ class Instance final : public Stepper {
   Status differentiate(const Direction& along) override {
     if (Status bad = s_.check_inputs(); bad.code != Code::ok) return bad;
     s_.find_loaded_nodes();
-    if (!tangent_) tangent_ = std::make_unique<Tangent>(m_);
-    Data<Dual>& d = tangent_->d;
-    seed(along, d);
+    Data<Dual>& d = tangent(along);
     prepare(m_, d);
     tangent_->totals = totals(m_, d);
     Status status = order_n(m_, d);
@@ -202,22 +201,31 @@ class Instance final : public Stepper {
   }
 
   void mass_matrix(double* row_major) override {
-    put_state_into_data();
-    prepare(m_, s_.d);
-    forget();
+    prepare_present();
     s_.mass_matrix(row_major);
   }
 
   void loop_rows(double* jacobian, bool* live) override {
     const auto rows = static_cast<int32_t>(m_.loop_rows.size());
     if (rows == 0) return;
-    s_.find_loaded_nodes();
-    put_state_into_data();
-    prepare(m_, s_.d);
-    forget();
+    prepare_present();
     find_live_rows(m_, s_.d);
     copy_jacobian(m_, s_.d, jacobian);
     for (int32_t i = 0; i < rows; ++i) live[s_.d.pivot_order[i]] = i < s_.d.loop_rank;
+  }
+
+  void forces(const double* lam, double* out) override {
+    prepare_present();
+    generalised_forces(m_, s_.d, lam);
+    std::copy(s_.d.udot.begin(), s_.d.udot.end(), out);
+  }
+
+  void differentiate_forces(const Direction& along, const double* lam, double* out) override {
+    s_.find_loaded_nodes();
+    Data<Dual>& d = tangent(along);
+    prepare(m_, d);
+    generalised_forces(m_, d, lam);
+    for (int32_t i = 0; i < m_.u_size; ++i) out[i] = d.udot[i].d;
   }
 
   const char* instruction_set() const override { return PLIANT_ISA_NAME; }
@@ -240,6 +248,14 @@ class Instance final : public Stepper {
   void forget() { accelerations_known_ = totals_known_ = false; }
 
   void put_state_into_data() { s_.set_present(); }
+
+  // Body terms of the present state, for what is not an acceleration.
+  void prepare_present() {
+    s_.find_loaded_nodes();
+    put_state_into_data();
+    prepare(m_, s_.d);
+    forget();
+  }
 
   Status need_accelerations(bool with_totals) {
     if (accelerations_known_ && (totals_known_ || !with_totals)) return {};
@@ -315,6 +331,13 @@ class Instance final : public Stepper {
     if (part == 6) return s_.state.dissipated();
     return totals_.kinetic + totals_.strain + totals_.spring + totals_.gravity - s_.state.work() +
            s_.state.dissipated() - s_.state.energy_start();
+  }
+
+  // The present moment and its change along a direction, in Data of its own.
+  Data<Dual>& tangent(const Direction& along) {
+    if (!tangent_) tangent_ = std::make_unique<Tangent>(m_);
+    seed(along, tangent_->d);
+    return tangent_->d;
   }
 
   void seed(const Direction& along, Data<Dual>& d) {

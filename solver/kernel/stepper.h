@@ -137,6 +137,10 @@ class Stepper {
   // (row-major, rows x speeds; speeds that are prescribed or locked have no part), and which of
   // them are live: neither immovable nor dependent on the others.
   virtual void loop_rows(double* jacobian, bool* live) = 0;
+  // Generalised forces Q + J^T lam on all speeds at the present state and inputs, the loops held by
+  // given forces lam, and their exact derivatives along a direction at constant lam.
+  virtual void forces(const double* lam, double* out) = 0;
+  virtual void differentiate_forces(const Direction& along, const double* lam, double* out) = 0;
 
   virtual const char* instruction_set() const = 0;
   virtual std::size_t bytes() const = 0;

@@ -54,13 +54,17 @@ inline TableTime within_step(double start, double h, double since) {
   return {start + since, start + since + 1e-6 * (0.5 * h - since)};
 }
 
-// Before its first and after its last row a motion stands still.
+// Before its first row a motion goes at the rate with which it begins; the last row says how it
+// goes on.
 inline Motion motion_at_time(const Model& m, int32_t table, TableTime when) {
   const Table& motion = m.motions[table];
   const MotionRow* rows = &m.motion_rows[motion.row0];
   const double t = when.time;
   const int32_t after = row_after(rows, motion.rows, when.row_time);
-  if (after == 0) return {rows[0].c[0], 0.0, 0.0, 0.0};
+  if (after == 0) {
+    const double rate = rows[0].c[1];
+    return {rows[0].c[0] + rate * (t - rows[0].time), rate, 0.0, 0.0};
+  }
   const double* c = rows[after - 1].c;
   const double s = t - rows[after - 1].time;
   return {c[0] + s * (c[1] + s * (c[2] + s * (c[3] + s * (c[4] + s * c[5])))),

@@ -18,6 +18,7 @@ from pliant.cli_options import (
     Integrator,
     ModelFile,
     ModelOrFmu,
+    Start,
     Step,
     assignments,
     check_writable,
@@ -257,6 +258,14 @@ def run(
             metavar="N", min=1, help="Record every N-th step; otherwise at most 2000 rows in all."
         ),
     ] = None,
+    start: Annotated[
+        Start | None,
+        typer.Option(
+            help="Start where the model rests under its weight and loads, found downhill from the "
+            "start of its joints.",
+            show_default=False,
+        ),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
 ) -> None:
     """Lets a model move from its start and records it.
@@ -290,6 +299,8 @@ def run(
         if is_fmu(model_file):
             why = "an FMU has its own; give --set solver.{}=..."
             refuse_options(context, ("integrator", "algorithm"), why)
+            why = "an FMU starts as it was exported; write start: equilibrium in its model file"
+            refuse_options(context, ("start",), why)
             result = run_fmu(
                 model_file,
                 duration,
@@ -311,6 +322,7 @@ def run(
                 progress=not quiet,
                 integrator=integrator.value,
                 algorithm=algorithm.value,
+                start=None if start is None else "equilibrium",
             )
     except (RunError, FmuRunError) as error:
         failure, result = error, error.result

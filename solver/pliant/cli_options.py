@@ -30,6 +30,10 @@ class Algorithm(str, Enum):
     dense = "dense"
 
 
+class Start(str, Enum):
+    equilibrium = "equilibrium"
+
+
 class Flavour(str, Enum):
     native = "native"
     python = "python"

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import null_space
 
 from pliant._kernel import QUANTITIES, Kernel, Signals
 from pliant.coordinates import displaced
@@ -63,6 +64,15 @@ def loop_jacobian(kernel: Kernel, *, live: bool = False) -> Array:
     no part."""
     jacobian, is_live = kernel.loop_rows()
     return jacobian[is_live] if live else jacobian
+
+
+def allowed_motions(kernel: Kernel, basis: Array) -> Array:
+    """(u_size, m): a basis of those combinations of the motions ``basis`` (u_size, n) that loops
+    allow."""
+    jacobian = loop_jacobian(kernel, live=True)
+    if not jacobian.size or not basis.size:
+        return basis
+    return np.asarray(basis @ null_space(jacobian @ basis))
 
 
 def loop_speed_jacobian(model: Model, kernel: Kernel) -> Array:

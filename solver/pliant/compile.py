@@ -23,7 +23,7 @@ from pliant.modal_integrals import ModalIntegrals, integrate
 from pliant.model import BodySlots, JointSlots, LoopSlots, Model, NodeSlots, WheelSlots
 from pliant.motion import MotionCurve
 from pliant.reduced import Array
-from pliant.source import problems_of
+from pliant.source import Source, problems_of
 from pliant.system import System
 
 # A component of A or B below this part of the body's largest is rounding of the quadrature.
@@ -38,7 +38,7 @@ def compile_model(system: System | Mechanism | str | Path, *, close: bool = True
     """Compiles a system (or a model file) for the kernel.
 
     Loops must close at the start, or are closed by the joints they name (``pliant.closing``);
-    ``close=False`` leaves the start as it is.
+    ``close=False`` leaves it open. With ``start: equilibrium`` the model starts where it rests.
 
     >>> import pliant as pl
     >>> rod = pl.Body(mass=1.0, com=[0, 0, -0.5], inertia=[0.1, 0.1, 0.01])
@@ -52,15 +52,29 @@ def compile_model(system: System | Mechanism | str | Path, *, close: bool = True
 
         system = load(system)
     mechanism = system if isinstance(system, Mechanism) else resolve(system)
+    source = getattr(system, "_source", None)
     model = _Compiler(mechanism).model()
-    if not (mechanism.loops and close):
+    if close:
+        model = _closed(model, source)
+    return at_equilibrium(model, source) if mechanism.start == "equilibrium" else model
+
+
+def at_equilibrium(model: Model, source: Source | None = None) -> Model:
+    """The model with its start where it rests, found from its start (``pliant.statics``)."""
+    from pliant.statics import resting  # it runs the kernel, which few models need here
+
+    return _closed(_Compiler(resting(model)).model(), source)
+
+
+def _closed(model: Model, source: Source | None) -> Model:
+    if not model.loops:
         return model
     from pliant.closing import closed_start  # it runs the kernel, which few models need here
 
     closed, found = closed_start(model)
     if found:
-        raise ModelError(problems_of(found, getattr(system, "_source", None)))
-    return model if closed is mechanism else _Compiler(closed).model()
+        raise ModelError(problems_of(found, source))
+    return model if closed is model.mechanism else _Compiler(closed).model()
 
 
 class _Compiler:
@@ -193,7 +207,7 @@ class _Compiler:
                 slice(self.u + nd, self.u + nd + n),
             )
         )
-        self._real("start.q", joint.start, np.zeros(n))
+        self._real("start.q", joint.start, np.zeros(n) if body.eta is None else body.eta)
         self._real("start.u", joint.speed, np.zeros(n))
         for k, wheel in enumerate(body.wheels):
             self.counts["wheel.node"].append(self.node_index[f"{body.name}.{wheel.node}"])
@@ -229,10 +243,7 @@ class _Compiler:
 
     def _add_motion(self, curve: MotionCurve, k: int) -> None:
         times = curve.times
-        rows = np.zeros((len(times), 7))
-        rows[:, 0] = times
-        rows[:-1, 1:] = curve.coefficients[:, k]
-        rows[-1, 1] = curve(float(times[-1]))[0][k]
+        rows = np.column_stack([times, curve.coefficients[:, k]])
         self.counts["motion.rows"].append(len(times))
         self._real("motion.values", rows)
 

@@ -9,8 +9,9 @@ from pliant.reduced import Array
 
 
 def coordinate_rates(model: Model, q: Array, u: Array) -> Array:
-    """Rates of all coordinates at the speeds u; of a quaternion 1/2 quaternion * (0, w)."""
-    rates = np.zeros(model.q_size)
+    """Rates of all coordinates at the speeds u, or at each column of u; of a quaternion
+    1/2 quaternion * (0, w)."""
+    rates = np.zeros((model.q_size, *u.shape[1:]))
     for joint in model.joints:
         speeds = u[joint.u]
         if model.mechanism.bodies[joint.body].joint.quaternion:
@@ -27,10 +28,27 @@ def coordinate_rates(model: Model, q: Array, u: Array) -> Array:
 
 
 def displaced(model: Model, q: Array, step: Array) -> Array:
-    """Coordinates after a displacement along every speed, to first order; quaternions are unit."""
+    """Coordinates after moving at the constant speeds ``step`` for a second."""
     result = q + coordinate_rates(model, q, step)
     for joint in model.joints:
         if model.mechanism.bodies[joint.body].joint.quaternion:
             ball = slice(joint.q.stop - 4, joint.q.stop)
-            result[ball] /= np.linalg.norm(result[ball])
+            result[ball] = _turned(q[ball], step[joint.u][-3:])
     return np.asarray(result)
+
+
+def _turned(quaternion: Array, turn: Array) -> Array:
+    """A unit quaternion turned by a rotation vector in the axes it leads to."""
+    w, x, y, z = quaternion
+    half = 0.5 * float(np.linalg.norm(turn))
+    v0, v1, v2 = 0.5 * np.sinc(half / np.pi) * turn
+    c = np.cos(half)
+    result = np.array(
+        [
+            w * c - x * v0 - y * v1 - z * v2,
+            x * c + w * v0 + y * v2 - z * v1,
+            y * c + w * v1 + z * v0 - x * v2,
+            z * c + w * v2 + x * v1 - y * v0,
+        ]
+    )
+    return np.asarray(result / np.linalg.norm(result))

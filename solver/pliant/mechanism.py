@@ -92,6 +92,7 @@ class TreeBody:
     joint: TreeJoint
     reduced: ReducedBody
     wheels: tuple[TreeWheel, ...] = ()
+    eta: Array | None = None  # (n,) start of the modes; None: undeformed
 
 
 @dataclass(frozen=True)
@@ -141,6 +142,7 @@ class Mechanism:
     bodies: tuple[TreeBody, ...]
     loads: tuple[TreeLoad, ...] = ()
     loops: tuple[TreeLoop, ...] = ()
+    start: Literal["equilibrium"] | None = None  # still to be found; None: as the bodies have it
 
 
 def resolve(system: System, *, richer: bool = False) -> Mechanism:
@@ -241,7 +243,8 @@ def _assemble(system: System, reduced: dict[str, ReducedBody]) -> Mechanism:
     driven = {body.joint.name: (i, body.joint) for i, body in enumerate(bodies)}
     driven |= {loop.joint.name: (loop.child, loop.joint) for loop in loops}
     loads = tuple(_tree_load(name, load, index, driven) for name, load in system.loads.items())
-    return Mechanism(system.name, np.array(system.gravity, float), tuple(bodies), loads, loops)
+    gravity = np.array(system.gravity, float)
+    return Mechanism(system.name, gravity, tuple(bodies), loads, loops, system.start)
 
 
 def held_by_node(body: ReducedBody, name: str) -> ReducedBody:

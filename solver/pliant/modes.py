@@ -8,18 +8,18 @@ and once with joints locked. M is the kernel's mass matrix. K is the sum of
 
 - modal stiffness of the bodies and springs of joints and loops, as they stand in the model;
 - what else depends on position: gravity (pendulums and, on bodies with geometric stiffening, the
-  effect of their own weight), loads of the model at t = 0, stops that are touched. The kernel's
-  generalised forces at rest, less the elastic ones, are differenced at both sides of the start.
+  effect of their own weight), loads of the model at t = 0, stops that are touched: the exact
+  derivative of the kernel's generalised forces at rest, less the elastic ones.
 
-Loops leave only some motions: both matrices are taken over a basis of these. Forces that loops
-and joints carry at the start come in with the differences.
+Loops leave only some motions: both matrices are taken over a basis of these, with the forces that
+hold the loops at the start (``at_rest``).
 
 What is left out: friction, centrifugal stiffening and gyroscopic coupling (the model is taken at
 rest). If gravity or loads move the model away from its start, the start is no equilibrium and the
 frequencies are those of its first moments.
 
-Cost: one dense symmetric eigenvalue problem of the size of the model; with gravity also two
-evaluations and mass matrices for every freedom.
+Cost: one dense symmetric eigenvalue problem of the size of the model; with gravity also one
+derivative of the forces for every freedom.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, eigh, null_space
+from scipy.linalg import cho_factor, cho_solve, eigh
 
 from pliant._kernel import Kernel
-from pliant.closing import loop_jacobian, loop_speed_jacobian
-from pliant.coordinates import displaced
+from pliant.at_rest import AtRest, Indices
+from pliant.closing import allowed_motions, loop_speed_jacobian
 from pliant.modal_integrals import clamped_frequencies, free_free_frequencies
 from pliant.model import Model
 from pliant.reduced import Array
@@ -40,7 +40,7 @@ from pliant.system import System
 
 _TURN = 2.0 * np.pi
 _NO_STIFFNESS = 1e-12  # of the largest: rounding
-_DIFFERENCE = 1e-4  # of a coordinate, for stiffness by differences: truncation ~ 1e-8 relative
+_ROUNDING = 1e-12  # of the largest omega^2 that gravity and loads make: what they leave of zero
 
 
 @dataclass(frozen=True)
@@ -100,23 +100,17 @@ def assembled_modes(system: System | Model | str, *, locked: bool = False) -> As
 
     >>> pl.assembled_modes("arm.yaml", locked=True).frequencies    # doctest: +SKIP
     """
-    model = as_model(system)
-    kernel = Kernel(model.blob)
-    kernel.configure(
-        step=1.0,
-        integrator="leapfrog",
-        algorithm="order_n",
-        node_rotation="exact",
-        audit=False,
-        loop_steps=np.inf,  # positions beside the start open loops a little
-    )
+    rested = AtRest(as_model(system))
+    model, kept = rested.model, _kept(rested.model, locked)
     stiffness, damping = _elastic(model)
-    springs, dampers = _loop_elastic(model, kernel)
-    basis = _allowed_motions(model, kernel, _kept(model, locked))
-    mass = basis.T @ np.asarray(kernel.mass_matrix()) @ basis
-    total = stiffness + sum(springs.values(), np.zeros_like(stiffness))
-    further = _further_stiffness(model, kernel, total, basis)
-    rigid, squares, vectors = _solve(basis.T @ total @ basis + further, mass)
+    springs, dampers = _loop_elastic(model, rested.kernel)
+    basis = rested.allowed(kept)
+    mass = basis.T @ rested.mass() @ basis
+    elastic = basis.T @ (stiffness + sum(springs.values(), np.zeros_like(stiffness))) @ basis
+    further = np.zeros_like(elastic)
+    if _has_further_forces(model):
+        further = _without_rounding(rested.stiffness(kept, basis) - elastic, mass)
+    rigid, squares, vectors = _solve(elastic + further, mass)
     modes = []
     for square, vector in zip(squares, (basis @ vectors).T, strict=True):
         omega = np.sqrt(abs(square))
@@ -139,7 +133,7 @@ def elastic_vibrations(
     kernel = Kernel(model.blob)
     stiffness, _ = _elastic(model)
     springs, _ = _loop_elastic(model, kernel)
-    basis = _allowed_motions(model, kernel, freedoms)
+    basis = allowed_motions(kernel, np.eye(model.u_size)[:, freedoms])
     total = stiffness + sum(springs.values(), np.zeros_like(stiffness))
     K = basis.T @ total @ basis
     if model.loops:  # motions without stiffness are combinations of coordinates: single them out
@@ -204,15 +198,7 @@ def _loop_elastic(model: Model, kernel: Kernel) -> tuple[dict[str, Array], Array
     return springs, dampers
 
 
-def _allowed_motions(model: Model, kernel: Kernel, kept: Array) -> Array:
-    """A basis of the motions that loops allow, of the speeds that take part: (u_size, n)."""
-    basis = np.eye(model.u_size)[:, kept]
-    if not model.loops:
-        return basis
-    return np.asarray(basis @ null_space(loop_jacobian(kernel, live=True)[:, kept]))
-
-
-def _kept(model: Model, locked: bool) -> Array:
+def _kept(model: Model, locked: bool) -> Indices:
     """Indices of the speeds that take part."""
     kept: list[int] = []
     for joint in model.joints:
@@ -241,13 +227,29 @@ def _solve(stiffness: Array, mass: Array) -> tuple[int, Array, Array]:
         M_lh = mass[np.ix_(loose, held)]
         follow = -cho_solve(cho_factor(mass[np.ix_(loose, loose)]), M_lh)
         M = M + M_lh.T @ follow
-    squares, shapes = eigh(K, 0.5 * (M + M.T))
+    squares, shapes = _vibrations(K, 0.5 * (M + M.T))
     vectors = np.zeros((len(mass), len(held)))
     vectors[held] = shapes
     vectors[loose] = follow @ shapes
-    # gravity can leave combinations of joints without stiffness: zero to rounding
-    still = np.abs(squares) <= 1e-11 * np.abs(squares).max()
+    # gravity can leave combinations of joints without stiffness: what cancels to rounding
+    sizes = np.abs(shapes)
+    still = np.abs(squares) <= 1e-11 * np.sum(sizes * (np.abs(K) @ sizes), axis=0)
     return len(loose) + int(still.sum()), squares[~still], vectors[:, ~still]
+
+
+def _vibrations(K: Array, M: Array) -> tuple[Array, Array]:
+    """omega^2 and shapes, slow ones not drowned by the rounding of fast ones.
+
+    Of shapes that are right to rounding, v^T K v is right to rounding squared, so that the slow
+    part is solved once more by itself.
+    """
+    squares, shapes = eigh(K, M)
+    slow = np.abs(squares) < 1e-8 * np.abs(squares).max()
+    if slow.any():
+        V = shapes[:, slow]
+        squares[slow], turned = eigh(V.T @ K @ V)
+        shapes[:, slow] = V @ turned
+    return squares, shapes
 
 
 def _shares(
@@ -263,30 +265,11 @@ def _shares(
     return {name: part / square for name, part in ordered if abs(part) > 1e-3 * abs(square)}
 
 
-def _further_stiffness(model: Model, kernel: Kernel, elastic: Array, basis: Array) -> Array:
-    """Minus the derivative of all generalised forces but the linear elastic ones, at rest, over
-    a basis of motions. Changes of the loops' forces do no work on motions that loops allow."""
-    size = basis.shape[1]
-    further = np.zeros((size, size))
-    if not _has_further_forces(model):
-        return np.asarray(further)
-    start, rest = kernel.q.copy(), np.zeros(model.u_size)
-
-    def force(displacement: Array) -> Array:
-        # Q = M udot at rest. The elastic part is taken out before the difference, so that stiff
-        # modes do not drown gravity in rounding errors.
-        q = displaced(model, start, displacement)
-        udot = kernel.accelerations(q, rest, rest).copy()  # mass_matrix() uses its memory
-        return np.asarray(kernel.mass_matrix() @ udot + elastic @ displacement)
-
-    for column in range(size):
-        displacement = _DIFFERENCE * basis[:, column]
-        difference = force(displacement) - force(-displacement)
-        further[:, column] = -(basis.T @ difference) / (2.0 * _DIFFERENCE)
-    further = 0.5 * (further + further.T)
-    # what is only rounding must not turn a free coordinate into a spring
-    further[np.abs(further) < 1e-7 * np.abs(further).max(initial=0.0)] = 0.0
-    return np.asarray(further)
+def _without_rounding(further: Array, mass: Array) -> Array:
+    """What is only rounding must not turn a free coordinate into a spring."""
+    inertia = np.sqrt(np.diag(mass))
+    size = np.abs(further) / np.outer(inertia, inertia)
+    return np.where(size > _ROUNDING * size.max(initial=0.0), further, 0.0)
 
 
 def _has_further_forces(model: Model) -> bool:

@@ -46,14 +46,15 @@ class Motion(Part):
     """A motion prescribed on a joint by a table.
 
     Each of ``position``, ``rate`` and ``acceleration`` has an entry for each time: a number for
-    a joint of one dof, a row of ndof numbers otherwise. With ``position`` alone the curve is the
-    natural cubic spline through it (two times: constant rate), with ``rate`` piecewise cubic,
-    with ``acceleration`` too piecewise quintic. Before the first and after the last time the
-    joint stands still at the outer position.
+    a joint of one dof, a row of ndof numbers otherwise. With ``position`` alone the curve goes
+    smoothly through it, from rest to rest, its acceleration without jumps. With ``rate`` it is
+    piecewise cubic, with ``acceleration`` too piecewise quintic. Before the first and after the
+    last time the joint goes on at the rate there, that is at rest unless ``rate`` says otherwise:
+    a rate never jumps.
 
     >>> curve = Motion(times=[0, 2], position=[0.0, 1.0]).curve(1)
-    >>> [float(x[0]) for x in curve(0.5)]
-    [0.25, 0.5, 0.0]
+    >>> [float(x[0]) for x in curve(1.0)], [float(x[0]) for x in curve(3.0)]
+    ([0.5, 0.9375, 0.0], [1.0, 0.0, 0.0])
     """
 
     times: Times
@@ -93,10 +94,11 @@ class Motion(Part):
         assert x is not None
         h = np.diff(t)[:, None]
         if v is None:
-            v = _natural_spline_rates(t, x)
+            v, a = _from_rest_to_rest(t, x)
         dx, v0, v1 = np.diff(x, axis=0), v[:-1], v[1:]
-        c = np.zeros((len(t) - 1, dof_count, 6))
-        c[:, :, 0], c[:, :, 1] = x[:-1], v0
+        coefficients = np.zeros((len(t), dof_count, 6))
+        coefficients[:, :, 0], coefficients[:, :, 1] = x, v
+        c = coefficients[:-1]
         if a is None:
             c[:, :, 2] = (3 * dx / h - 2 * v0 - v1) / h
             c[:, :, 3] = (v0 + v1 - 2 * dx / h) / h**2
@@ -106,41 +108,49 @@ class Motion(Part):
             c[:, :, 3] = (20 * dx / h - 8 * v1 - 12 * v0 - (3 * a0 - a1) * h) / (2 * h**2)
             c[:, :, 4] = (-30 * dx / h + 14 * v1 + 16 * v0 + (3 * a0 - 2 * a1) * h) / (2 * h**3)
             c[:, :, 5] = (12 * dx / h - 6 * (v1 + v0) + (a1 - a0) * h) / (2 * h**4)
-        return MotionCurve(t, c)
+        return MotionCurve(t, coefficients)
 
 
-def _natural_spline_rates(t: Array, x: Array) -> Array:
-    """Rates at the times of the cubic spline through x with no acceleration at its ends."""
+def _from_rest_to_rest(t: Array, x: Array) -> tuple[Array, Array]:
+    """Rates and accelerations at the times: those of the cubic spline through x that begins and
+    ends without rate, at its ends also without acceleration."""
+    if len(t) == 2:
+        return np.zeros_like(x), np.zeros_like(x)
     from scipy.interpolate import CubicSpline  # 0.2 s to import, and few models have tables
 
-    if len(t) == 2:
-        return np.repeat((x[1:] - x[:-1]) / (t[1] - t[0]), 2, axis=0)
-    return np.asarray(CubicSpline(t, x, bc_type="natural")(t, 1))
+    spline = CubicSpline(t, x, bc_type="clamped")
+    rate, acceleration = np.array(spline(t, 1)), np.array(spline(t, 2))
+    rate[[0, -1]] = acceleration[[0, -1]] = 0.0
+    return rate, acceleration
 
 
 @dataclass(frozen=True)
 class MotionCurve:
-    """A motion as polynomials: position = sum_k coefficients[i, :, k] (t - times[i])^k.
+    """A motion as polynomials: from times[i] on position = sum_k coefficients[i, :, k]
+    (t - times[i])^k; before times[0] it goes at the rate with which it begins.
 
     Called with a time it gives position, rate and acceleration, each of ndof numbers.
     """
 
     times: Array  # (m,)
-    coefficients: Array  # (m - 1, ndof, 6)
+    coefficients: Array  # (m, ndof, 6); the last row is how it goes on
 
     def __call__(self, t: float) -> tuple[Array, Array, Array]:
         i = int(np.searchsorted(self.times, t, side="right")) - 1
-        last = len(self.times) - 1
-        inside = 0 <= i < last or t == self.times[last]
-        i = min(max(i, 0), last - 1)
-        s = min(max(t, float(self.times[0])), float(self.times[last])) - float(self.times[i])
-        c, k = self.coefficients[i], np.arange(6)
-        position = c @ s**k
-        if not inside:
-            return position, np.zeros(len(c)), np.zeros(len(c))
+        c, k = self.coefficients[max(i, 0)], np.arange(6)
+        if i < 0:
+            c = np.where(k < 2, c, 0.0)
+        s = t - float(self.times[max(i, 0)])
         rate = (c[:, 1:] * k[1:]) @ s ** k[:5]
         acceleration = (c[:, 2:] * (k[2:] * (k[2:] - 1))) @ s ** k[:4]
-        return position, rate, acceleration
+        return c @ s**k, rate, acceleration
+
+
+def standing_curve(position: ArrayLike) -> MotionCurve:
+    """The motion that stays at a position, one number for each dof."""
+    coefficients = np.zeros((2, np.size(position), 6))
+    coefficients[:, :, 0] = position
+    return MotionCurve(np.array([0.0, 1.0]), coefficients)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from pliant.errors import StepWarning
 from pliant.mechanism import TreeBody, TreeJoint, TreeLoop
 from pliant.model_file import load
 from pliant.modes import highest_frequency
+from pliant.motion import MotionCurve
 from pliant.plausibility import implausible, implausible_parts
 from pliant.reduced import Array
 from pliant.shape_check import (
@@ -151,6 +152,7 @@ class ModelReport:
             *implausible_parts(self.system),
             *self._light(),
             *self._lined_up(),
+            *self._moving_ends(),
         ]
 
     def _fast(self) -> Iterator[str]:
@@ -183,6 +185,28 @@ class ModelReport:
                 yield (
                     f"joints.{joint.name}: its three rotation axes nearly lie in a plane at the "
                     "start (gimbal lock); change their order, or make it spherical"
+                )
+
+    def _moving_ends(self) -> Iterator[str]:
+        """Tables that do not begin or end at rest: the joint is in motion outside them too."""
+        mechanism = self.model.mechanism
+        places = [("joints", body.joint) for body in mechanism.bodies]
+        places += [("loops", loop.joint) for loop in mechanism.loops]
+        for section, joint in places:
+            if not isinstance(joint.motion, MotionCurve):
+                continue
+            where, curve = f"{section}.{joint.name}.motion", joint.motion
+            first, last = (curve.coefficients[i, :, 1] for i in (0, -1))
+            if curve.times[0] > 0.0 and first.any():
+                yield (
+                    f"{where}: begins at t = {curve.times[0]:g} s with the rate {_numbers(first)} "
+                    "and so moves at that rate before; begin with the rate 0 if it shall stand "
+                    "until then"
+                )
+            if last.any():
+                yield (
+                    f"{where}: ends at t = {curve.times[-1]:g} s with the rate {_numbers(last)} "
+                    "and goes on at that rate; end with the rate 0 if it shall stop"
                 )
 
 

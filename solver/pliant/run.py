@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -52,8 +53,11 @@ def simulate(
     algorithm: str = "order_n",
     integrator: str = "leapfrog",
     node_rotation: str = "exact",
+    start: Literal["equilibrium"] | None = None,
 ) -> Result:
     """Runs a model from its start for ``duration`` seconds and gives what was recorded.
+
+    ``start="equilibrium"`` moves the start to where the model rests; see ``Simulation``.
 
     A row is recorded at the start, every ``every`` steps (None: as seldom as gives at most 2000
     rows) and at the end. ``record`` names channels or patterns of them such as ``joint.*.q``
@@ -70,7 +74,12 @@ def simulate(
     >>> result = pl.simulate("arm.yaml", 5.0, controller=hold)             # doctest: +SKIP
     """
     sim = Simulation(
-        system, step, algorithm=algorithm, integrator=integrator, node_rotation=node_rotation
+        system,
+        step,
+        algorithm=algorithm,
+        integrator=integrator,
+        node_rotation=node_rotation,
+        start=start,
     )
     total = whole_steps(duration, step, "duration")
     if every is None:

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant._kernel import Kernel, Signals, Status
-from pliant.compile import compile_model
+from pliant.compile import at_equilibrium, compile_model
 from pliant.errors import ModelError, Problem, SolverError
 from pliant.handles import BodyHandle, JointHandle, LoopHandle, NodeHandle, WheelHandle
 from pliant.inputs import Inputs, InputState, Motions
@@ -71,6 +71,8 @@ class Simulation:
     the account of work and dissipated energy. ``loop_steps`` is the time, in steps, in which gaps
     of loops are closed (Baumgarte), at least 2; infinity leaves them alone. ``project_loops`` moves
     positions and speeds onto the loops after every step, at about three times the cost.
+    ``start="equilibrium"`` starts where the model rests under its weight and loads at t = 0, found
+    downhill from its start; speeds stay as given.
 
     A step beyond the limit of stability is a StepWarning (``pliant.stability`` has the rule).
     """
@@ -86,17 +88,20 @@ class Simulation:
         audit: bool = True,
         loop_steps: float = 10.0,
         project_loops: bool = False,
+        start: Literal["equilibrium"] | None = None,
     ) -> None:
         _check_options(
             step,
             loop_steps,
+            *([] if start is None else [("start", start, ("equilibrium",))]),
             ("algorithm", algorithm, ALGORITHMS),
             ("integrator", integrator, INTEGRATORS),
             ("node_rotation", node_rotation, NODE_ROTATIONS),
         )
         from pliant.stability import warn_of_step  # it needs this module
 
-        self.model = as_model(system)
+        model = as_model(system)
+        self.model = model if start is None else at_equilibrium(model)
         warn_of_step(self.model, step, integrator)
         self.step_size = float(step)
         self.algorithm = algorithm
@@ -224,7 +229,7 @@ class Simulation:
     def checked(self, status: Status) -> None:
         """Raises a SolverError if a call of the kernel failed."""
         if status.code:
-            raise self._failure(status)
+            raise failure(self.model, status, self.time)
 
     # --------------------------------------------------------------------------------- elements
 
@@ -264,9 +269,11 @@ class Simulation:
         values = self.kernel.momentum()
         return Momentum(values[:3].copy(), values[3:].copy())
 
-    def _failure(self, status: Status) -> SolverError:
-        element, message = _describe(self.model, status)
-        return SolverError(message, time=self.time, element=element, value=status.value)
+
+def failure(model: Model, status: Status, time: float) -> SolverError:
+    """What a failed call of the kernel means."""
+    element, message = _describe(model, status)
+    return SolverError(message, time=time, element=element, value=status.value)
 
 
 def as_model(system: System | Model | str | Path) -> Model:

@@ -44,10 +44,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cholesky, eigh, null_space, solve_triangular
+from scipy.linalg import cholesky, eigh, solve_triangular
 
 from pliant._kernel import QUANTITIES, Kernel
-from pliant.closing import loop_jacobian, loop_signals, loop_speed_jacobian
+from pliant.closing import allowed_motions, loop_signals, loop_speed_jacobian
 from pliant.coordinates import coordinate_rates
 from pliant.errors import StepWarning, warn
 from pliant.inputs import Motions
@@ -290,10 +290,7 @@ def _allowed_motions(model: Model, kernel: Kernel) -> Array:
         if model.mechanism.bodies[joint.body].joint.prescribed
         for i in range(joint.u.start, joint.u.stop)
     ]
-    basis = np.delete(np.eye(model.u_size), held, axis=1)
-    if not model.loops or not basis.size:
-        return basis
-    return np.asarray(basis @ null_space(loop_jacobian(kernel, live=True) @ basis))
+    return allowed_motions(kernel, np.delete(np.eye(model.u_size), held, axis=1))
 
 
 def _stiffness(model: Model, kernel: Kernel, mass: Array, basis: Array) -> Array:

@@ -15,14 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import Field, PrivateAttr, ValidationError
+from pydantic import Field, PlainValidator, PrivateAttr, ValidationError
 from typing_extensions import Self
 
 from pliant.body import Body, Node, Wheel
 from pliant.errors import ModelError
-from pliant.fields import AxisAngle, Name, Vector3, array
+from pliant.fields import AxisAngle, Name, Vector3, array, choice
 from pliant.flexible import Beam, Lump, Modal, ModalNode, ModalPoint, Modes, Station
 from pliant.fmu_settings import Fmu
 from pliant.joint import Friction, Joint, Spring, Stops
@@ -96,6 +96,10 @@ class System(Part):
     """Attachments that close loops, by name."""
     loads: dict[Name, Load] = Field(default_factory=dict)
     """Loads by name."""
+    start: Annotated[Literal["equilibrium"], PlainValidator(choice("equilibrium"))] | None = None
+    """``equilibrium``: positions at the start are those where the system comes to rest under its
+    weight and loads at t = 0, found downhill from the ``start`` of the joints; speeds stay as
+    given. Left out: as the joints say."""
     fmu: Fmu | None = None
     """How the system is exported as an FMU."""
 

@@ -257,7 +257,7 @@ def with_tables(mechanism: Mechanism) -> Mechanism:
     for body in mechanism.bodies:
         joint = body.joint
         if joint.prescribed:
-            coefficients = np.zeros((1, joint.dof_count, 6))
+            coefficients = np.zeros((2, joint.dof_count, 6))
             position, rate, acceleration = joint.motion(0.0)
             coefficients[0, :, :3] = np.transpose([position, rate, acceleration / 2])
             joint = replace(joint, motion=MotionCurve(np.array([0.0, 100.0]), coefficients))

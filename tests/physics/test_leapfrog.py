@@ -73,7 +73,7 @@ def test_momentum_and_energy_stay_over_a_hundred_thousand_undamped_steps(
 
 def test_gyroscopic_forces_do_not_feed_vibrations() -> None:
     """A spinning hub with an undamped boom, half a million steps at 0.44 of the inverse of its
-    highest frequency. Extrapolating all the way, or not at all, the boom is torn off long before."""
+    highest frequency. Extrapolating all the way, or not at all, the boom is torn off on the way."""
     boom = pl.Beam(
         length=3.0,
         mass_per_length=1.0,

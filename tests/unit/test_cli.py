@@ -308,3 +308,39 @@ def test_an_unknown_demo_or_a_folder_that_cannot_be_made_is_a_message(tmp_path):
     code, _, err = call("demo", "-o", tmp_path / "file" / "x")
     assert code == 1
     assert "the folder cannot be made" in err
+
+
+def test_a_run_can_start_at_rest(arm, tmp_path):
+    path = tmp_path / "rest.h5"
+    code, _, err = call("run", arm, "-d", 0.5, "-q", "--start", "equilibrium", "-o", path)
+    assert (code, err) == (0, "")
+    result = Result.from_hdf5(path)
+    # both hang down, the boom as straight as the arm
+    assert result["joint.shoulder.q"] == pytest.approx(np.pi / 2, abs=1e-10)
+    assert result["joint.elbow.q"] == pytest.approx(0.0, abs=1e-10)
+
+
+def test_an_fmu_cannot_be_told_to_start_at_rest(arm, tmp_path):
+    fmu = pl.export_fmu(arm, tmp_path / "arm.fmu")
+    code, _, err = call("run", fmu, "--start", "equilibrium")
+    assert code == 1
+    assert err.startswith("--start: an FMU starts as it was exported; write start: equilibrium")
+
+
+def test_check_names_tables_that_do_not_end_at_rest(tmp_path):
+    path = tmp_path / "motor.yaml"
+    for rate, warnings in (
+        ("", 0),
+        (", rate: [0, 0]", 0),
+        (", rate: [0, 2]", 1),
+        (", rate: [1, 2]", 2),
+    ):
+        path.write_text(
+            "pliant: 1\nname: motor\nbodies: {rotor: {mass: 1, inertia: [1, 1, 1]}}\njoints:\n"
+            "  axle: {type: revolute, axis: z, child: rotor, "
+            f"motion: {{times: [0.5, 1], position: [0, 1]{rate}}}}}\n"
+        )
+        code, out, _ = call("check", path)
+        assert (code, out.count("warning: joints.axle.motion: ")) == (0, warnings)
+    assert "begins at t = 0.5 s with the rate 1 and so moves at that rate before" in out
+    assert "ends at t = 1 s with the rate 2 and goes on at that rate" in out

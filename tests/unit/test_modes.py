@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 import pliant as pl
 
@@ -137,3 +138,98 @@ def test_a_beam_without_rotary_inertia_has_frequencies_too():
     (body,) = pl.body_modes(system)
     assert body.clamped[0] == pytest.approx(bending_hz(CLAMPED)[0], rel=1e-6)
     assert body.free_free[0] == pytest.approx(bending_hz(FREE_FREE)[0], rel=2e-2)
+
+
+def column_roots(load: float, count: int) -> np.ndarray:
+    """omega L^2 sqrt(m / EI) of a cantilever with the axial load P = load EI / L^2 at its tip.
+
+    The load keeps its direction; compression is positive. EI v'''' + P v'' = m omega^2 v with
+    v = v' = 0 at the root, v'' = 0 and EI v''' + P v' = 0 at the tip.
+    """
+
+    def determinant(root: float) -> float:
+        middle = math.sqrt(load**2 / 4 + root**2)
+        a, b = math.sqrt(middle - load / 2), math.sqrt(middle + load / 2)
+        ch, sh, c, s = math.cosh(a), math.sinh(a), math.cos(b), math.sin(b)
+        return float(
+            np.linalg.det(
+                [
+                    [1, 0, 1, 0],
+                    [0, a, 0, b],
+                    [a**2 * ch, a**2 * sh, -(b**2) * c, -(b**2) * s],
+                    [
+                        a * (a**2 + load) * sh,
+                        a * (a**2 + load) * ch,
+                        b * (b**2 - load) * s,
+                        -b * (b**2 - load) * c,
+                    ],
+                ]
+            )
+        )
+
+    grid = np.linspace(0.1, 30.0, 300)
+    signs = np.sign([determinant(root) for root in grid])
+    places = np.flatnonzero(np.diff(signs))[:count]
+    return np.array([brentq(determinant, grid[i], grid[i + 1]) for i in places])
+
+
+@pytest.mark.parametrize("load", [1.0, -1.0])
+@pytest.mark.parametrize(
+    ("length", "EI", "mass"), [(1e-4, 1e-12, 1e-6), (1e-2, 1e-6, 1e-3), (1, 1, 1), (1e3, 1e9, 1e3)]
+)
+def test_a_loaded_column_has_its_frequencies_whatever_its_size(
+    load: float, length: float, EI: float, mass: float
+):
+    # three welded beams: what the load adds comes from turning nodes, which is not quadratic
+    count = 3
+    modes = {"bending": 2, "static": ["force_y", "force_z", "moment_y", "moment_z"]}
+    beam = pl.Beam(
+        length=length / count, mass_per_length=mass, EI=EI, modes=modes, shapes="cantilever"
+    )
+    parents = ["ground", *(f"beam{i}.tip" for i in range(count - 1))]
+    system = pl.System(
+        name="column",
+        bodies={f"beam{i}": pl.Body(beam=beam) for i in range(count)},
+        joints={
+            f"weld{i}": pl.Joint(type="fixed", parent=parent, child=f"beam{i}")
+            for i, parent in enumerate(parents)
+        },
+        loads={"push": pl.Load(node=f"beam{count - 1}.tip", force=[-load * EI / length**2, 0, 0])},
+    )
+    roots = pl.assembled_modes(system).frequencies * (
+        2 * math.pi * length**2 * math.sqrt(mass / EI)
+    )
+    exact = column_roots(load, 2)
+    # both planes alike; what is left is that of three beams of six shapes a plane
+    assert roots[[0, 1]] == pytest.approx(exact[0], rel=1e-6)
+    assert roots[[2, 3]] == pytest.approx(exact[1], rel=3e-5)
+
+
+@pytest.mark.parametrize("EI", [1e3, 1e9])
+def test_a_slow_pendulum_is_a_vibration_however_stiff_the_beam_on_it(EI: float):
+    beam = pl.Beam(length=1, mass_per_length=1, EI=EI, modes={"bending": 2})
+    rod = pl.Body(mass=100, com=[0, 0, -1], inertia=[1, 1, 1])
+    system = pl.System(
+        name="pendulum",
+        gravity=[0, 0, -1e-3],
+        bodies={"rod": rod, "beam": pl.Body(beam=beam)},
+        joints={
+            "hinge": pl.Joint(type="revolute", axis="y", child="rod"),
+            "weld": pl.Joint(type="fixed", parent="rod", child="beam"),
+        },
+    )
+    assembled = pl.assembled_modes(system)
+    assert assembled.rigid == 0
+    # the beam, level with the hinge, adds its inertia (1/3) and no weight to the pendulum
+    omega = math.sqrt(100 * 1e-3 / (1 + 100 + 1 / 3))
+    assert 2 * math.pi * assembled.frequencies[0] == pytest.approx(omega, rel=1e-6)
+
+
+def test_a_moving_motor_changes_nothing_at_rest():
+    # centrifugal forces belong to the motion of the joint, not to the model at rest
+    def first(rate: float) -> float:
+        joint = pl.Joint(type="revolute", axis="y", child="beam", motion=lambda t: (0.0, rate, 0.0))
+        system = beam_system(joint, gravity=[0, 0, -1.0])
+        return float(pl.assembled_modes(system).frequencies[0])
+
+    assert first(3.0) == first(0.0)

@@ -12,7 +12,7 @@ import pliant as pl
 from cases.fmu_models import craft, driven, pendulum
 from pliant.compile import compile_model
 from pliant.demos.platform import h49, h128, platform
-from pliant.demos.station_arm import MODEL_FILE
+from pliant.demos.station_arm import MODEL_FILE, STEP
 from pliant.plausibility import implausible
 from pliant.report import ModelReport
 from pliant.stability import suggested_step
@@ -221,7 +221,7 @@ def test_what_stands_within_or_on_its_stops_is_plausible() -> None:
 
 
 def test_the_station_arm_is_plausible_in_orbit() -> None:
-    assert ModelReport(MODEL_FILE).warnings() == []
+    assert ModelReport(MODEL_FILE, STEP).warnings() == []
 
 
 def test_check_always_says_what_gravity_it_has(tmp_path: Path) -> None:

@@ -218,11 +218,19 @@ def test_springs_friction_and_stops_take_a_number_or_a_list() -> None:
 # -------------------------------------------------------------------------- prescribed motion
 
 
-def test_motion_table_of_two_times_has_constant_rate_and_stands_still_outside() -> None:
+def test_motion_table_of_two_times_goes_from_rest_to_rest() -> None:
     curve = Motion(times=[1, 3], position=[0, 4]).curve(1)
-    assert_allclose(np.ravel(curve(2.0)), [2, 2, 0], atol=1e-15)
+    # 4 (10 x^3 - 15 x^4 + 6 x^5) with x = (t - 1) / 2
+    assert_allclose(np.ravel(curve(2.0)), [2, 3.75, 0], atol=1e-15)
+    assert_allclose(np.ravel(curve(1.0)), [0, 0, 0], atol=1e-15)
     assert_allclose(np.ravel(curve(0.5)), [0, 0, 0], atol=1e-15)
     assert_allclose(np.ravel(curve(9.0)), [4, 0, 0], atol=1e-15)
+
+
+def test_motion_table_goes_on_at_the_rates_of_its_ends() -> None:
+    curve = Motion(times=[1, 3], position=[0, 4], rate=[1, -2]).curve(1)
+    assert_allclose(np.ravel(curve(0.0)), [-1, 1, 0], atol=1e-15)
+    assert_allclose(np.ravel(curve(5.0)), [0, -2, 0], atol=1e-15)
 
 
 @pytest.mark.parametrize("degree", [3, 5])
@@ -234,19 +242,21 @@ def test_motion_table_reproduces_a_polynomial_of_its_own_degree(degree: int) -> 
     if degree == 5:
         tables["acceleration"] = p.deriv(2)(times)
     curve = Motion(times=times, **tables).curve(1)
-    for t in (0.0, 0.3, 0.7, 1.5, 2.0):
+    for t in (0.0, 0.3, 0.7, 1.5, 1.999):
         assert_allclose(
             np.ravel(curve(t)), [p(t), p.deriv()(t), p.deriv(2)(t)], rtol=1e-12, atol=1e-11
         )
 
 
-def test_motion_table_of_positions_alone_is_a_smooth_spline_through_them() -> None:
+def test_motion_table_of_positions_alone_is_a_smooth_spline_at_rest_at_its_ends() -> None:
     times = np.linspace(0, 2, 9)
     curve = Motion(times=times, position=np.stack([np.sin(times), times], axis=1)).curve(2)
     assert_allclose(curve(times[4])[0], [np.sin(times[4]), times[4]], rtol=1e-14)
     before, after = (curve(times[4] + d) for d in (-1e-9, 1e-9))
     assert_allclose(before[1], after[1], atol=1e-8)
     assert_allclose(before[2], after[2], atol=1e-6)
+    for end in (times[0], times[-1] - 1e-15):
+        assert_allclose(curve(end)[1:], np.zeros((2, 2)), atol=1e-12)
 
 
 def test_start_of_a_prescribed_joint_is_that_of_its_motion() -> None:

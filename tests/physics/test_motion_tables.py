@@ -1,0 +1,105 @@
+"""Joints and loops that follow a table: the rest of the model against its own equation, and the
+account of energy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import pliant as pl
+
+G, MASS, ARM, INERTIA = 9.81, 2.0, 0.5, 0.1  # a pendulum, its inertia about its centre
+TRAVEL, START, END = 0.8, 0.25, 1.0  # of the cart that it hangs on, m and s
+
+
+def cart_and_pendulum(motion: pl.Motion) -> pl.System:
+    """A cart moved along x, and a pendulum on it, about y; straight down at zero."""
+    return pl.System(
+        name="cart",
+        gravity=[0, 0, -G],
+        bodies={
+            "cart": pl.Body(mass=5.0, inertia=[1, 1, 1]),
+            "rod": pl.Body(mass=MASS, com=[0, 0, -ARM], inertia=[INERTIA] * 3),
+        },
+        joints={
+            "rail": pl.Joint(type="prismatic", axis="x", child="cart", motion=motion),
+            "pin": pl.Joint(type="revolute", axis="y", parent="cart", child="rod"),
+        },
+    )
+
+
+def swing(acceleration, until: float) -> np.ndarray:
+    """Angle and rate of the pendulum: (J + m l^2) theta'' = m l (x'' cos theta - g sin theta), a
+    positive angle about y taking the rod to -x."""
+    ml = MASS * ARM
+
+    def slope(t: float, y: np.ndarray) -> list[float]:
+        push = acceleration(t) * np.cos(y[0]) - G * np.sin(y[0])
+        return [y[1], ml * push / (INERTIA + ml * ARM)]
+
+    y = np.zeros(2)
+    for t0, t1 in ((0.0, START), (START, END), (END, until)):
+        y = solve_ivp(slope, (t0, t1), y, rtol=1e-11, atol=1e-12).y[:, -1]
+    return y
+
+
+def rest_to_rest(t: float) -> float:
+    """Second derivative of TRAVEL (10 x^3 - 15 x^4 + 6 x^5), x from 0 to 1."""
+    x = min(max((t - START) / (END - START), 0.0), 1.0)
+    return TRAVEL * (60 * x - 180 * x**2 + 120 * x**3) / (END - START) ** 2
+
+
+def test_two_times_are_a_smooth_motion_that_the_rest_of_the_model_feels():
+    table = pl.Motion(times=[START, END], position=[0.0, TRAVEL])
+    sim = pl.Simulation(cart_and_pendulum(table), step=1e-3, integrator="rk4")
+    largest = 0.0
+    for _ in range(20):
+        sim.advance(0.1)
+        largest = max(largest, sim.energy.kinetic)
+        assert abs(sim.energy.error) < 1e-7 * max(largest, 1.0)
+    assert (sim.joint("rail").position, sim.joint("rail").rate) == (TRAVEL, 0.0)
+    theta, rate = swing(rest_to_rest, 2.0)
+    assert sim.joint("pin").angle == pytest.approx(theta, abs=1e-8)
+    assert sim.joint("pin").rate == pytest.approx(rate, abs=1e-8)
+
+
+@pytest.mark.parametrize("integrator", ["leapfrog", "euler_cromer"])
+def test_the_energy_of_a_table_is_accounted_for_by_every_integrator(integrator: str):
+    table = pl.Motion(times=[START, END], position=[0.0, TRAVEL])
+    errors = []
+    for step in (2e-3, 1e-3):
+        sim = pl.Simulation(cart_and_pendulum(table), step=step, integrator=integrator)
+        sim.advance(2.0)
+        errors.append(abs(sim.energy.error))
+    assert errors[1] < 0.02  # of some 15 J that come and go
+    assert errors[1] < 0.6 * errors[0]
+
+
+def test_a_table_with_rates_at_its_ends_neither_starts_nor_stops_with_a_jolt():
+    # at constant rate before, in and after the table the pendulum knows of nothing
+    rate = TRAVEL / (END - START)
+    table = pl.Motion(times=[START, END], position=[0.0, TRAVEL], rate=[rate, rate])
+    sim = pl.Simulation(cart_and_pendulum(table), step=1e-3)
+    assert sim.joint("rail").position == pytest.approx(-rate * START, rel=1e-14)
+    sim.advance(2.0)
+    assert sim.joint("rail").position == pytest.approx(rate * (2.0 - START), rel=1e-14)
+    assert abs(sim.joint("pin").angle) < 1e-13
+    assert abs(sim.energy.error) < 1e-11
+
+
+def test_a_loop_that_follows_a_table_begins_and_ends_at_rest():
+    # the cart hangs free on its rail, and a loop moves it
+    table = pl.Motion(times=[START, END], position=[0.0, TRAVEL])
+    system = cart_and_pendulum(table)
+    system.joints["rail"] = pl.Joint(type="prismatic", axis="x", child="cart")
+    system.loops["drive"] = pl.Loop(
+        type="prismatic", axis="x", parent="ground", child="cart", motion=table
+    )
+    sim = pl.Simulation(system, step=1e-3, integrator="rk4")
+    sim.advance(2.0)
+    theta, rate = swing(rest_to_rest, 2.0)
+    assert sim.joint("rail").position == pytest.approx(TRAVEL, abs=1e-6)
+    assert sim.joint("pin").angle == pytest.approx(theta, abs=1e-5)
+    assert sim.joint("pin").rate == pytest.approx(rate, abs=1e-4)
+    assert abs(sim.energy.error) < 1e-3
