@@ -25,7 +25,15 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
 import pliant as pl  # noqa: E402
-from cases import bar, elastica, free_tree, platform_runs, rotating_beams, two_bar  # noqa: E402
+from cases import (  # noqa: E402
+    bar,
+    elastica,
+    free_tree,
+    platform_runs,
+    rotating_beams,
+    spinning,
+    two_bar,
+)
 from cases.reference import reference  # noqa: E402
 
 FOLDER = ROOT / "build" / "figures"
@@ -198,6 +206,62 @@ def rotating_cantilever() -> Figure:
     )
     ax.legend(loc="upper left")
     return result
+
+
+@figure
+def spinning_shafts() -> Figure:
+    """Speeds of vibration of spinning shafts and of a turning blade over the spin."""
+    result, axes = panels(1, 3, size=(11.0, 4.6))
+    for ax, name, title, count in (
+        (axes[0], "disc_on_shaft", "Shaft with a disc at its end", 4),
+        (axes[1], "fat_shaft", "Fat shaft, length twice its diameter", 4),
+    ):
+        exact = spinning.WHIRL[name]["spins"]
+        fine = np.linspace(0.0, exact[-1]["Omega"], 81)
+        found = [spinning.speeds(spinning.whirl_system(name, w))[:count] for w in fine]
+        ax.plot(fine, np.array(found), color=BLUE)
+        for spin in exact:
+            ax.plot([spin["Omega"]] * count, spin["rotating"][:count], "o", **_EXACT_POINTS)
+        ax.set_title(title)
+        ax.set_xlabel(r"spin $\Omega$ in rad/s")
+        ax.set_ylim(0, None)
+    axes[0].set_ylabel("speed seen from the shaft, rad/s")
+    axes[0].plot([], [], "o", label="exact", **_EXACT_POINTS)
+    axes[0].plot([], [], color=BLUE, label="pliant, 5 modes a plane")
+    axes[0].legend(loc="upper left")
+
+    twist, at_rest = axes[2], spinning.BLADE_AT_REST
+    spins = at_rest * np.linspace(0.0, 1.5, 31)
+    for axis, colour, label in (
+        ("z", BLUE, "pliant, turning in its plane"),
+        ("y", ORANGE, "pliant, turning across it"),
+    ):
+        exact = [spinning.blade_speeds(axis, w)[0] for w in spins]
+        twist.plot(spins / at_rest, np.array(exact) / at_rest, color="0.8", linewidth=6)
+        found = [spinning.speeds(spinning.blade(axis, w, modes=6))[0] for w in spins]
+        twist.plot(spins / at_rest, np.array(found) / at_rest, color=colour, label=label)
+        few = spins[spins < 0.999 * at_rest] if axis == "y" else spins
+        loose = [
+            spinning.speeds(spinning.blade(axis, w, modes=1, stiffening=False))[0] for w in few
+        ]
+        twist.plot(few / at_rest, np.array(loose) / at_rest, "--", color=colour, linewidth=1.1)
+    twist.plot([], [], color="0.8", linewidth=6, label="equation of the twist, Ritz solution")
+    twist.plot([], [], "--", color="0.3", linewidth=1.1, label="without stiffening by tension")
+    twist.set_title("Torsion of a flat blade")
+    twist.set_xlabel(r"spin $\Omega / \omega_0$")
+    twist.set_ylabel(r"first frequency $\omega / \omega_0$")
+    twist.set_ylim(0, 3.4)
+    twist.legend(loc="upper left")
+    return result
+
+
+_EXACT_POINTS = {
+    "color": "black",
+    "markersize": 5.0,
+    "markerfacecolor": "white",
+    "markeredgewidth": 1.2,
+    "zorder": 3,
+}
 
 
 @figure

@@ -109,7 +109,9 @@ struct Data {
         field_du(m.largest_fields),
         field_a(m.largest_fields),
         field_bias(m.largest_fields),
+        field_mass(m.largest_modes),
         field_column(m.largest_fields),
+        field_product(m.largest_fields),
         psi(m.largest_modes),
         loaded(m.nodes.size()),
         pack_rhs(m.largest_internals),
@@ -140,14 +142,14 @@ struct Data {
     return sizeof(*this) + body.bytes() + dof.bytes() + internal.bytes() + coupling.bytes() +
            node.bytes() + jacobian.bytes() + q.bytes() + u.bytes() + du.bytes() + u_damped.bytes() +
            udot.bytes() + input.bytes() + held.bytes() + field_q.bytes() + field_u.bytes() +
-           field_du.bytes() + field_a.bytes() + field_bias.bytes() + field_column.bytes() +
-           psi.bytes() + loaded.bytes() + pack_rhs.bytes() + node_column.bytes() +
-           pack_rows.bytes() + path.bytes() + loop_row.bytes() + loop_freedom.bytes() +
-           loop_target.bytes() + loop_angle.bytes() + column.bytes() + column_sum.bytes() +
-           row_jacobian.bytes() + kinematic_matrix.bytes() + lambda_matrix.bytes() +
-           lambda_factor.bytes() + multiplier.bytes() + multiplier_scratch.bytes() +
-           row_scratch.bytes() + row_bias.bytes() + row_bias_before.bytes() + pivot_scale.bytes() +
-           pivot_order.bytes();
+           field_du.bytes() + field_a.bytes() + field_bias.bytes() + field_mass.bytes() +
+           field_column.bytes() + field_product.bytes() + psi.bytes() + loaded.bytes() +
+           pack_rhs.bytes() + node_column.bytes() + pack_rows.bytes() + path.bytes() +
+           loop_row.bytes() + loop_freedom.bytes() + loop_target.bytes() + loop_angle.bytes() +
+           column.bytes() + column_sum.bytes() + row_jacobian.bytes() + kinematic_matrix.bytes() +
+           lambda_matrix.bytes() + lambda_factor.bytes() + multiplier.bytes() +
+           multiplier_scratch.bytes() + row_scratch.bytes() + row_bias.bytes() +
+           row_bias_before.bytes() + pivot_scale.bytes() + pivot_order.bytes();
   }
 
   Buffer<BodyWork<T>> body;
@@ -169,8 +171,8 @@ struct Data {
 
   // Scratch of one flexible body: coordinates of its fields, their rates, the rates' products,
   // and what becomes of them.
-  Buffer<T> field_q, field_u, field_du, field_a, field_bias;
-  Buffer<V3<T>> field_column, psi;
+  Buffer<T> field_q, field_u, field_du, field_a, field_bias, field_mass;
+  Buffer<V3<T>> field_column, field_product, psi;
 
   Buffer<int32_t> loaded;  // nodes with a load from outside
   int32_t loaded_count = 0;

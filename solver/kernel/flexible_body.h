@@ -5,24 +5,29 @@
 // constants are the integrals over the undeformed body
 //     S_f = int rho phi_f,   A_f = int rho X phi_f^T,   B_fg = int rho phi_f phi_g^T,
 // of which only the non-zero rows are stored, as Slots of
-//     Q_f(e) = int rho phi_f r^T = A_f^T + sum_g B_fg e_g.                                  (1)
+//     Q_f(e) = int rho phi_f r^T = A_f^T + sum_g (B_fg + A2_fg^T) e_g.                      (1)
 // With e' the rates and w the angular velocity of the head:
 //     P = P0 + sym(sum_f e_f (Q_f + A_f^T)),  J = tr(P) I - P      inertia about the head   (2)
 //     C_f = int rho r x phi_f = -ax(Q_f)                                                    (3)
 //     linear bias   w x (w x mc) + 2 w x (S e')                                             (4)
-//     angular bias  w x J w + 2 (tr(Qv) w - Qv w),  Qv = sum_f e'_f Q_f                     (5)
-//     field bias    (w w^T - w.w I) : Q_f + 2 w~ : Z_f,  Z_f = sum_g B_fg e'_g              (6)
+//     angular bias  w x J w + 2 (tr(Qv) w - Qv w) + sum_fg ax(A2_fg) e'_f e'_g,
+//                   Qv = sum_f e'_f Q_f                                                     (5)
+//     field bias    (w w^T - w.w I) : Q_f + 2 w . sum_g ax(B_gf) e'_g                       (6)
 // where ax(Q) = (Q23 - Q32, Q31 - Q13, Q12 - Q21) and ':' sums over components. These are
 // Ghosh & Quiocho's B_r, B_e (3.3-3.4) with every second-order modal term kept, which the SID
 // standard drops.
 //
 // Second-order pairs: e'_p and e''_p follow from eta by the chain rule, e' = E eta',
 // e'' = E eta'' + a with a_p = 2 c eta_i' eta_j'; columns, biases and masses of the fields are
-// contracted with E (Banerjee 1993; Wallrapp & Schwertassek 1991). A body without pairs skips it.
+// contracted with E (Banerjee 1993; Wallrapp & Schwertassek 1991). A body without pairs skips it,
+// and pairs whose field moves no mass, only nodes off the axis of a beam, are no fields of it.
 //
-// Rotary inertia of the mass points is linear by default: T = 1/2 (w + psi eta')^T J (w + psi
-// eta') with J fixed in the head frame, a Lagrangian of its own. Points listed in the model are
-// exact: their inertia turns with exp(psi eta).
+// Rotary inertia of the mass points is in these constants to second order in the deflections
+// (pliant/modal_integrals.py), exactly what small deflections of a spinning body need. A2_fg is
+// its second-order pair of the modes f and g, of which int rho X phi2_fg^T alone is of that order:
+// it changes Q and therefore J and the columns C, whose rates give the last term of (5); in (6) it
+// drops out, being symmetric in f and g. Points listed in the model are exact instead: their
+// inertia turns with exp(psi eta).
 #pragma once
 
 #include <algorithm>
@@ -157,14 +162,15 @@ inline void flexible_terms(Count n, const Model& m, const BodyConst& b, Data<T>&
   T* ea = d.field_a.data();
   T* bias = d.field_bias.data();
   V3<T>* moment_column = d.field_column.data();  // C_f
-  if (b.pairs > 0) {
+  V3<T>* product = d.field_product.data();       // (6), its components still apart
+  if (b.mass_pairs > 0) {
     T* field_q = d.field_q.data();
     T* field_u = d.field_u.data();
     T* field_du = d.field_du.data();
     std::copy(eta, eta + n, field_q);
     std::copy(etad, etad + n, field_u);
     if (corrected) std::copy(change, change + n, field_du);
-    for (int32_t p = 0; p < b.pairs; ++p) {
+    for (int32_t p = 0; p < b.mass_pairs; ++p) {
       const Pair& pair = m.pairs[b.pair0 + p];
       const T factor = T(pair.weight);
       field_q[n + p] = factor * eta[pair.i] * eta[pair.j];
@@ -184,10 +190,8 @@ inline void flexible_terms(Count n, const Model& m, const BodyConst& b, Data<T>&
   const V3<T> dw = corrected ? transposed_times(body.R, body.dV.ang) : V3<T>::zero();
   const T two = T(2.0);
   const M3<T> axes = M3<T>::identity();
-  M3<T> centrifugal = outer(w, w) - axes * dot(w, w);
+  M3<T> centrifugal = outer(w, w) - axes * dot(w, w);  // by rows, as Q
   if (corrected) centrifugal += (outer(dw, dw) - axes * dot(dw, dw)) * weight;
-  const M3<T> gyroscopic = cross_matrix(w * -two);  // by rows, as Q
-  const M3<T> gyroscopic_change = cross_matrix(dw * (-two * weight));
 
   V3<T> moment = V3<T>::load(b.first_moment.x);
   V3<T> moment_rate = V3<T>::zero(), moment_change = V3<T>::zero(), moment_product = V3<T>::zero();
@@ -196,7 +200,7 @@ inline void flexible_terms(Count n, const Model& m, const BodyConst& b, Data<T>&
     moment += S * e[f];
     moment_rate += S * ed[f];
     if (corrected) moment_change += S * ec[f];
-    bias[f] = T(0.0);
+    product[f] = V3<T>::zero();
     moment_column[f] = V3<T>::zero();
   };
   for (int32_t i = 0; i < n; ++i) add_field(i);
@@ -205,61 +209,74 @@ inline void flexible_terms(Count n, const Model& m, const BodyConst& b, Data<T>&
     moment_product += V3<T>::load(field[p].x) * ea[p];
   }
 
-  // (1)-(6) over the non-zero rows of Q.
-  // By rows; dP is the change of P, unsymmetrised.
-  M3<T> dP = M3<T>::zero(), Qv = M3<T>::zero(), Qv_change = M3<T>::zero();
-  for (int32_t s = b.slot0; s < b.slot0 + b.slots; ++s) {
-    const Slot& slot = m.slots[s];
-    const Vector3* B = &m.slot_values[slot.value0];
-    const int32_t* g = &m.slot_fields[slot.value0];
-    const V3<T> constant = V3<T>::load(slot.constant.x);
-    V3<T> Q = constant, Z = V3<T>::zero(), Z_change = V3<T>::zero();
-    for (int32_t k = 0; k < slot.values; ++k) {
-      Q += V3<T>::load(B[k].x) * e[g[k]];
-      Z += V3<T>::load(B[k].x) * ed[g[k]];
-      if (corrected) Z_change += V3<T>::load(B[k].x) * ec[g[k]];
+  // (1)-(6) over the non-zero rows of the Q_f.
+  M3<T> dP, Qv, Qv_change;  // by rows; dP the change of P, unsymmetrised
+  const auto add_row = [&](auto row_constant) {
+    constexpr int row = decltype(row_constant)::value;
+    V3<T> dP_row = V3<T>::zero(), Qv_row = V3<T>::zero(), Qv_change_row = V3<T>::zero();
+    for (int32_t s = b.slot0[row]; s < b.slot0[row + 1]; ++s) {
+      const Slot& slot = m.slots[s];
+      const V3<T> constant = V3<T>::load(slot.constant.x);
+      const Vector3* slope = &m.slot_values[slot.value0];
+      const int32_t* g = &m.slot_fields[slot.value0];
+      V3<T> Q = constant;
+      for (int32_t k = 0; k < slot.values; ++k) Q += V3<T>::load(slope[k].x) * e[g[k]];
+      const int32_t f = slot.field;
+      dP_row += (Q + constant) * e[f];
+      Qv_row += Q * ed[f];
+      if (corrected) Qv_change_row += Q * ec[f];
+      product[f] += products(centrifugal.c[row], Q);
+      moment_column[f] += cross_axis<row>(Q);
     }
-    const int32_t f = slot.field, row = slot.row;
-    dP.c[row] += (Q + constant) * e[f];
-    Qv.c[row] += Q * ed[f];
-    if (corrected) {
-      Qv_change.c[row] += Q * ec[f];
-      bias[f] += dot(gyroscopic_change.c[row], Z_change);
-    }
-    bias[f] += dot(Vec6<T>{centrifugal.c[row], gyroscopic.c[row]}, Vec6<T>{Q, Z});
-    moment_column[f] += cross(Q, axes.c[row]);
+    dP.c[row] = dP_row;
+    Qv.c[row] = Qv_row;
+    Qv_change.c[row] = Qv_change_row;
+  };
+  add_row(std::integral_constant<int, 0>());
+  add_row(std::integral_constant<int, 1>());
+  add_row(std::integral_constant<int, 2>());
+  for (int32_t k = b.gyroscopic0; k < b.gyroscopic0 + b.gyroscopics; ++k) {
+    const FieldPair& pair = m.gyroscopics[k];
+    V3<T> rate = w * ed[pair.g];
+    if (corrected) rate += dw * (weight * ec[pair.g]);
+    product[pair.f] += products(rate, V3<T>::load(pair.value.x));
   }
+  V3<T> turn_product = V3<T>::zero();
+  for (int32_t k = b.turning0; k < b.turning0 + b.turnings; ++k) {
+    const FieldPair& pair = m.turnings[k];
+    T rates = ed[pair.f] * ed[pair.g];
+    if (corrected) rates += weight * ec[pair.f] * ec[pair.g];
+    turn_product += V3<T>::load(pair.value.x) * rates;
+  }
+  for (int32_t f = 0; f < b.fields; ++f) bias[f] = sum(product[f]);
   M3<T> J = M3<T>::load(b.inertia.c) + axes * trace(dP) - (dP + transpose(dP)) * T(0.5);
 
-  const Vector3* psi_inertia = &m.psi_inertia[b.psi0];
-  // (4) and (5) for an angular velocity and modal rates
-  const auto products = [&](V3<T> w, V3<T> moment_rate, const T* rates, const M3<T>& Qv) {
-    const V3<T> spin = J * w + combined(n, psi_inertia, rates);
+  // (4) and (5) but for products of rates alone
+  const auto spin_bias = [&](V3<T> w, V3<T> moment_rate, const M3<T>& Qv) {
     return Vec6<T>{cross(w, cross(w, moment) + moment_rate * two),
-                   cross(w, spin) + (w * trace(Qv) - transposed_times(Qv, w)) * two};
+                   cross(w, J * w) + (w * trace(Qv) - transposed_times(Qv, w)) * two};
   };
-  Vec6<T> head_bias = products(w, moment_rate, etad, Qv);
-  if (corrected) head_bias += products(dw, moment_change, change, Qv_change) * weight;
-  head_bias.lin += moment_product;
+  Vec6<T> head_bias = spin_bias(w, moment_rate, Qv) + Vec6<T>{moment_product, turn_product};
+  if (corrected) head_bias += spin_bias(dw, moment_change, Qv_change) * weight;
 
   for (int32_t i = 0; i < n; ++i) {
-    internal[i].column = {V3<T>::load(field[i].x),
-                          moment_column[i] + V3<T>::load(psi_inertia[i].x)};
+    internal[i].column = {V3<T>::load(field[i].x), moment_column[i]};
     std::copy(mass_matrix + i * n, mass_matrix + (i + 1) * n, coupling + i * b.stride);
   }
 
-  if (b.pairs > 0) {
+  if (b.mass_pairs > 0) {
     // Contraction of the pairs' fields with E: row p of E has c eta_j in column i and c eta_i in
     // column j.
     const double* hat = &m.hats[b.hat0];
     const int32_t nh = b.fields;
+    T* F = d.field_mass.data();
     for (int32_t f = 0; f < nh; ++f) {
       for (int32_t p = n; p < nh; ++p) bias[f] += T(hat[f * nh + p]) * ea[p];
     }
     for (int32_t p = n; p < nh; ++p) {
       head_bias.ang += moment_column[p] * ea[p];
     }
-    for (int32_t p = 0; p < b.pairs; ++p) {
+    for (int32_t p = 0; p < b.mass_pairs; ++p) {
       const Pair& pair = m.pairs[b.pair0 + p];
       const T Ei = T(pair.weight) * eta[pair.j], Ej = T(pair.weight) * eta[pair.i];
       const Vec6<T> c{V3<T>::load(field[n + p].x), moment_column[n + p]};
@@ -267,25 +284,22 @@ inline void flexible_terms(Count n, const Model& m, const BodyConst& b, Data<T>&
       internal[pair.j].column += c * Ej;
       bias[pair.i] += Ei * bias[n + p];
       bias[pair.j] += Ej * bias[n + p];
-      // Mee = E^T hat E: row by row, first pair x modes (both halves of the symmetric sum), ...
+      // Mee = [1 E^T] hat [1; E] = hat_mm + E^T F + F^T E,  F = hat_pm + 1/2 hat_pp E: row by row,
+      // lower triangle.
       const double* row = hat + (n + p) * nh;
+      for (int32_t j = 0; j < n; ++j) F[j] = T(row[j]);
+      for (int32_t s = 0; s < b.mass_pairs; ++s) {
+        const Pair& other = m.pairs[b.pair0 + s];
+        const T half = T(0.5 * row[n + s] * other.weight);
+        F[other.i] += half * eta[other.j];
+        F[other.j] += half * eta[other.i];
+      }
       const auto add = [&](int32_t i, int32_t j, T x) {
-        coupling[(i > j ? i : j) * b.stride + (i > j ? j : i)] += x;
+        coupling[(i > j ? i : j) * b.stride + (i > j ? j : i)] += i == j ? two * x : x;
       };
       for (int32_t j = 0; j < n; ++j) {
-        const T h = T(row[j]);
-        add(pair.i, j, j == pair.i ? two * Ei * h : Ei * h);
-        add(pair.j, j, j == pair.j ? two * Ej * h : Ej * h);
-      }
-      // ... then pair x pair.
-      for (int32_t s = 0; s < b.pairs; ++s) {
-        const Pair& other = m.pairs[b.pair0 + s];
-        const T h = T(row[n + s] * other.weight);
-        const T Fi = h * eta[other.j], Fj = h * eta[other.i];
-        if (pair.i >= other.i) coupling[pair.i * b.stride + other.i] += Ei * Fi;
-        if (pair.i >= other.j) coupling[pair.i * b.stride + other.j] += Ei * Fj;
-        if (pair.j >= other.i) coupling[pair.j * b.stride + other.i] += Ej * Fi;
-        if (pair.j >= other.j) coupling[pair.j * b.stride + other.j] += Ej * Fj;
+        add(pair.i, j, Ei * F[j]);
+        add(pair.j, j, Ej * F[j]);
       }
     }
   }

@@ -146,6 +146,17 @@ void measure_loops(Model& m) {
   for (const double x : way) m.reach.push_back(x > 0.0 ? 1.0 / (x * x) : 1.0);
 }
 
+// The constants of pairs of a body's fields, of which there are `fields`: `count` more of them.
+bool add_field_pairs(Array<FieldPair>& pairs, int32_t count, int32_t fields,
+                     const std::vector<int32_t>& index, const std::vector<double>& value) {
+  for (int32_t k = 0; k < count; ++k) {
+    const std::size_t at = pairs.size();
+    if (!within(index[2 * at], 0, fields) || !within(index[2 * at + 1], 0, fields)) return false;
+    pairs.push_back({vector3(&value[3 * at]), index[2 * at], index[2 * at + 1]});
+  }
+  return true;
+}
+
 // Attachments that close loops; needs nodes and bodies.
 void read_loops(DataFile& file, Model& m, int64_t motions) {
   const std::size_t count = file.count("loop.node_a");
@@ -244,36 +255,42 @@ std::shared_ptr<const Model> Model::parse(DataFile& file, std::string& error) {
   const auto quaternion = file.ints("body.quaternion", body_count);
   const auto modes = file.ints("body.modes", body_count);
   const auto pair_counts = file.ints("body.pairs", body_count);
+  const auto mass_pair_counts = file.ints("body.mass_pairs", body_count);
   const auto slot_counts = file.ints("body.slots", body_count);
+  const auto gyroscopic_counts = file.ints("body.gyroscopics", body_count);
+  const auto turning_counts = file.ints("body.turnings", body_count);
   const auto point_counts = file.ints("body.points", body_count);
   const auto wheel_counts = file.ints("body.wheels", body_count);
   if (!file.ok()) return rejected();
 
   // Sizes first: everything else is checked against them.
-  int64_t dofs = 0, qs = 0, us = 0, fields = 0, psis = 0, matrices = 0, hats = 0, slots = 0;
-  int64_t pairs = 0, points = 0, point_psis = 0, wheels = 0;
+  int64_t dofs = 0, qs = 0, us = 0, fields = 0, matrices = 0, hats = 0, slots = 0;
+  int64_t gyroscopics = 0, turnings = 0, pairs = 0, points = 0, point_psis = 0, wheels = 0;
   for (std::size_t i = 0; i < body_count; ++i) {
-    const bool sane = within(parent[i], -1, static_cast<int64_t>(i)) &&
-                      within(translations[i], 0, 4) && within(rotations[i], 0, 4) &&
-                      within(quaternion[i], 0, 2) && (quaternion[i] == 0 || rotations[i] == 0) &&
-                      within(modes[i], 0, 1001) && within(pair_counts[i], 0, 100001) &&
-                      within(slot_counts[i], 0, 20000001) && within(point_counts[i], 0, 100001) &&
-                      within(wheel_counts[i], 0, 1001) && (modes[i] > 0 || pair_counts[i] == 0);
+    const bool sane =
+        within(parent[i], -1, static_cast<int64_t>(i)) && within(translations[i], 0, 4) &&
+        within(rotations[i], 0, 4) && within(quaternion[i], 0, 2) &&
+        (quaternion[i] == 0 || rotations[i] == 0) && within(modes[i], 0, 1001) &&
+        within(pair_counts[i], 0, 100001) && within(mass_pair_counts[i], 0, pair_counts[i] + 1) &&
+        within(slot_counts[i], 0, 20000001) && within(gyroscopic_counts[i], 0, 20000001) &&
+        within(turning_counts[i], 0, 2000001) && within(point_counts[i], 0, 100001) &&
+        within(wheel_counts[i], 0, 1001) && (modes[i] > 0 || pair_counts[i] == 0);
     if (!sane) {
       file.fail("kernel data file: body " + std::to_string(i) + " is inconsistent");
       return rejected();
     }
-    const int64_t n = modes[i], p = pair_counts[i];
+    const int64_t n = modes[i], p = mass_pair_counts[i];
     const int64_t joint = translations[i] + rotations[i] + 3 * quaternion[i];
     dofs += joint;
     qs += joint + quaternion[i] + n;
     us += joint + n + wheel_counts[i];
     fields += n + p;
-    psis += n;
     matrices += 3 * n * n;
     hats += p > 0 ? (n + p) * (n + p) : 0;
     slots += slot_counts[i];
-    pairs += p;
+    gyroscopics += gyroscopic_counts[i];
+    turnings += turning_counts[i];
+    pairs += pair_counts[i];
     points += point_counts[i];
     point_psis += point_counts[i] * n;
     wheels += wheel_counts[i];
@@ -293,7 +310,6 @@ std::shared_ptr<const Model> Model::parse(DataFile& file, std::string& error) {
   const auto gravity = file.reals("gravity", 3);
 
   const auto field_moment = file.reals("field.moment", count(3 * fields));
-  const auto psi_inertia = file.reals("mode.psi_inertia", count(3 * psis));
   const auto matrix_values = file.reals("mode.matrices", count(matrices));
   const auto hat_values = file.reals("field.mass", count(hats));
   const auto slot_field = file.ints("slot.field", count(slots));
@@ -303,6 +319,10 @@ std::shared_ptr<const Model> Model::parse(DataFile& file, std::string& error) {
   const std::size_t entry_count = file.count("entry.field");
   const auto entry_field = file.ints("entry.field", entry_count);
   const auto entry_value = file.reals("entry.value", entry_count);
+  const auto gyroscopic_fields = file.ints("gyroscopic.fields", count(2 * gyroscopics));
+  const auto gyroscopic_value = file.reals("gyroscopic.value", count(3 * gyroscopics));
+  const auto turning_fields = file.ints("turning.fields", count(2 * turnings));
+  const auto turning_value = file.reals("turning.value", count(3 * turnings));
   const auto pair_modes = file.ints("pair.modes", count(2 * pairs));
   const auto point_inertia = file.reals("point.inertia", count(9 * points));
   const auto point_psi = file.reals("point.psi", count(3 * point_psis));
@@ -372,7 +392,7 @@ std::shared_ptr<const Model> Model::parse(DataFile& file, std::string& error) {
   for (std::size_t j = 0; j < count(node_psis); ++j)
     m.node_psi.push_back(vector3(&node_psi[3 * j]));
 
-  std::size_t dof = 0, wheel = 0, slot = 0, entry = 0, pair = 0, point = 0, psi = 0;
+  std::size_t dof = 0, wheel = 0, slot = 0, entry = 0, pair = 0, point = 0;
   int32_t q = 0, u = 0, internal = 0, coupling = 0, field = 0, matrix = 0, hat = 0, point_psi0 = 0;
   std::vector<std::vector<int32_t>> active(body_count);
   const auto activate = [&](int32_t node) {
@@ -420,7 +440,8 @@ std::shared_ptr<const Model> Model::parse(DataFile& file, std::string& error) {
     b.joint_qs = b.dofs + (b.quaternion ? 1 : 0);
     b.modes = modes[i];
     b.pairs = pair_counts[i];
-    b.fields = b.modes + b.pairs;
+    b.mass_pairs = mass_pair_counts[i];
+    b.fields = b.modes + b.mass_pairs;
     b.wheels = wheel_counts[i];
     b.wheel0 = static_cast<int32_t>(wheel);
     b.internals = b.modes + b.wheels;
@@ -458,13 +479,11 @@ std::shared_ptr<const Model> Model::parse(DataFile& file, std::string& error) {
 
     const int32_t n = b.modes;
     b.field0 = field;
-    b.psi0 = static_cast<int32_t>(psi);
     b.matrix0 = matrix;
     b.hat0 = hat;
     field += b.fields;
-    psi += static_cast<std::size_t>(n);
     matrix += 3 * n * n;
-    hat += b.pairs > 0 ? b.fields * b.fields : 0;
+    hat += b.mass_pairs > 0 ? b.fields * b.fields : 0;
     b.diagonal = true;
     for (int32_t r = 0; r < n; ++r) {
       for (int32_t c = 0; c < n; ++c) {
@@ -474,19 +493,20 @@ std::shared_ptr<const Model> Model::parse(DataFile& file, std::string& error) {
         }
       }
     }
-    b.slot0 = static_cast<int32_t>(m.slots.size());
+    int32_t last_row = -1;
     std::vector<int32_t> place(count(b.fields), -1);  // of a field's value, if in the last slot
     for (int32_t s = 0; s < slot_counts[i]; ++s, ++slot) {
       const int32_t f = slot_field[slot], component = slot_component[slot];
-      if (!within(f, 0, b.fields) || !within(component, 0, 9) ||
+      // The file has single components, row by row, those of a field one after another.
+      const int32_t row = component / 3, column = component % 3;
+      if (!within(f, 0, b.fields) || !within(component, 0, 9) || row < last_row ||
           !within(slot_entries[slot], 0, static_cast<int64_t>(entry_count - entry) + 1)) {
         file.fail(here + ": bad modal integrals");
         return rejected();
       }
-      // The file has single components, those of a row one after another.
-      const int32_t row = component / 3, column = component % 3;
-      if (s == 0 || m.slots.back().field != f || m.slots.back().row != row) {
-        m.slots.push_back({{}, f, row, static_cast<int32_t>(m.slot_values.size()), 0});
+      if (row > last_row || m.slots.back().field != f) {
+        while (last_row < row) b.slot0[++last_row] = static_cast<int32_t>(m.slots.size());
+        m.slots.push_back({{}, f, static_cast<int32_t>(m.slot_values.size()), 0});
       }
       Slot& last = m.slots.back();
       last.constant.x[column] = slot_constant[slot];
@@ -505,7 +525,17 @@ std::shared_ptr<const Model> Model::parse(DataFile& file, std::string& error) {
         m.slot_values[at].x[column] = entry_value[entry];
       }
     }
-    b.slots = static_cast<int32_t>(m.slots.size()) - b.slot0;
+    while (last_row < 3) b.slot0[++last_row] = static_cast<int32_t>(m.slots.size());
+    b.gyroscopic0 = static_cast<int32_t>(m.gyroscopics.size());
+    b.gyroscopics = gyroscopic_counts[i];
+    b.turning0 = static_cast<int32_t>(m.turnings.size());
+    b.turnings = turning_counts[i];
+    if (!add_field_pairs(m.gyroscopics, b.gyroscopics, b.fields, gyroscopic_fields,
+                         gyroscopic_value) ||
+        !add_field_pairs(m.turnings, b.turnings, n, turning_fields, turning_value)) {
+      file.fail(here + ": bad modal integrals");
+      return rejected();
+    }
     b.pair0 = static_cast<int32_t>(pair);
     for (int32_t p = 0; p < b.pairs; ++p, ++pair) {
       const int32_t first = pair_modes[2 * pair], second = pair_modes[2 * pair + 1];
@@ -572,9 +602,6 @@ std::shared_ptr<const Model> Model::parse(DataFile& file, std::string& error) {
     m.active_nodes.insert(m.active_nodes.end(), active[i].begin(), active[i].end());
   }
   for (std::size_t j = 0; j < count(fields); ++j) m.fields.push_back(vector3(&field_moment[3 * j]));
-  for (std::size_t j = 0; j < count(psis); ++j) {
-    m.psi_inertia.push_back(vector3(&psi_inertia[3 * j]));
-  }
   for (std::size_t j = 0; j < count(point_psis); ++j) {
     m.point_psi.push_back(vector3(&point_psi[3 * j]));
   }

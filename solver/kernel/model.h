@@ -90,25 +90,34 @@ struct BodyConst {
   int32_t q0, u0;       // first coordinate, first speed of the body
   int32_t dof0;         // first freedom of the joint, in the list of all joints' freedoms
   int32_t translations, rotations;
-  bool quaternion;               // three rotational freedoms without a chart
-  bool passive;                  // some freedom has a spring, friction or a stop
-  int32_t dofs, joint_qs;        // freedoms and coordinates of the joint
-  int32_t modes, pairs, fields;  // fields = modes + pairs: the augmented basis
+  bool quaternion;             // three rotational freedoms without a chart
+  bool passive;                // some freedom has a spring, friction or a stop
+  int32_t dofs, joint_qs;      // freedoms and coordinates of the joint
+  int32_t modes, pairs;        // second-order pairs: those that move mass first,
+  int32_t mass_pairs, fields;  // fields = modes + mass_pairs: the augmented basis
   int32_t wheels, wheel0;
   int32_t internals;                     // modes + wheels: coordinates inside the body
   int32_t internal0, coupling0, stride;  // storage of the internal coordinates (see Data)
   // into the arrays of Model
-  int32_t field0, psi0, matrix0, hat0, slot0, slots, pair0, point0, points;
+  int32_t field0, matrix0, hat0, pair0, point0, points;
+  int32_t gyroscopic0, gyroscopics, turning0, turnings;
+  int32_t slot0[4];          // slots of row r of the Q_f: slot0[r] to slot0[r + 1]
   int32_t active0, actives;  // its nodes that every evaluation needs
   bool diagonal;             // stiffness and damping matrices are diagonal
 };
 
-// One non-zero row of Q_f = int rho phi_f r^T = A_f^T + sum_g B_fg e_g: that row of A_f^T, and of
-// those B_fg where it is not zero, in slot_values for the fields g in slot_fields.
+// One non-zero row of Q_f = int rho phi_f r^T = A_f^T + sum_g (B_fg + A2_fg^T) e_g: that row of
+// A_f^T, and of those of the sum where it is not zero, in slot_values for the fields g in
+// slot_fields.
 struct Slot {
   Vector3 constant;
-  int32_t field, row;
+  int32_t field;  // f
   int32_t value0, values;
+};
+// A constant of two fields of a body.
+struct FieldPair {
+  Vector3 value;
+  int32_t f, g;
 };
 struct Pair {
   int32_t i, j;
@@ -122,7 +131,7 @@ struct NodeConst {
   Matrix3 rotation;
   Vector3 position;
   int32_t body;
-  int32_t phi0;    // first of `fields` columns in node_phi
+  int32_t phi0;    // first of `modes + pairs` columns in node_phi
   int32_t psi0;    // first of `modes` columns in node_psi
   int32_t work0;   // storage of its Jacobian columns (see Data), -1 on rigid bodies
   bool has_table;  // a load table acts on it
@@ -202,13 +211,13 @@ class Model {
 
   Array<BodyConst> bodies;
   Array<DofConst> dofs;
-  Array<Vector3> fields;       // S: int rho phi, int rho phi2
-  Array<Vector3> psi_inertia;  // Jpsi columns of the modes
-  Array<double> matrices;      // per flexible body: Mee (n x n), K (n x n), D (n x n)
-  Array<double> hats;          // per stiffened body: int rho phi_i . phi_j over all fields
+  Array<Vector3> fields;   // S: int rho phi, int rho phi2
+  Array<double> matrices;  // per flexible body: Mee (n x n), K (n x n), D (n x n)
+  Array<double> hats;      // per stiffened body: int rho phi_i . phi_j over all fields
   Array<Slot> slots;
   Array<Vector3> slot_values;
   Array<int32_t> slot_fields;
+  Array<FieldPair> gyroscopics, turnings;  // 2 ax(B_gf); ax(A2_fg), both orders in one
   Array<Pair> pairs;
   Array<PointConst> points;
   Array<Vector3> point_psi;

@@ -63,6 +63,27 @@ inline int32_t eliminate(Count n, InternalWork<T>* internal, T* coupling, Sym6<T
   return singular;
 }
 
+// What a pivot that is not positive means. Within rounding of the body's own inertia nothing is
+// there to move. Far below zero deflections are of a radian and more, where the second order of
+// rotary inertia has lost its sense: the motion has blown up.
+template <class T>
+inline Status without_pivot(const Model& m, const Data<T>& d, const Status& singular) {
+  constexpr double kRounding = 1e-9;
+  const bool is_joint = singular.code == Code::singular_joint;
+  for (const BodyConst& b : m.bodies) {
+    const int32_t first = is_joint ? b.dof0 : b.u0 + b.dofs;
+    const int32_t k = singular.element - first;
+    if (k < 0 || k >= (is_joint ? b.dofs : b.modes)) continue;
+    const double* J = b.inertia.c;
+    double own = k < b.translations ? b.mass : J[0] + J[5] + J[10];
+    if (!is_joint) own = m.matrices[b.matrix0 + k * b.modes + k];
+    if (own == 0.0 || !(singular.value < -kRounding * own)) return singular;
+    const int32_t speed = (is_joint ? b.u0 : first) + k;
+    return {Code::diverged, speed, value(d.u[speed]), 0};
+  }
+  return singular;
+}
+
 template <class T>
 inline Status inward(const Model& m, Data<T>& d) {
   Status status;
@@ -111,7 +132,7 @@ inline Status inward(const Model& m, Data<T>& d) {
     body.G = G;
     if (b.parent >= 0) attach(m, d, b, body);
   }
-  return status;
+  return status.code == Code::ok ? status : without_pivot(m, d, status);
 }
 
 template <class T>

@@ -99,6 +99,14 @@ PLIANT_INLINE V3<Dual> times_lane(V3<Dual> x, V3<Dual> y) {
   return {times_lane<i>(x.v, y.v), times_lane<i>(x.d, y.v) + times_lane<i>(x.v, y.d)};
 }
 
+// Component by component, and the sum of the components.
+PLIANT_INLINE V3<double> products(V3<double> x, V3<double> y) { return {x.a * y.a}; }
+PLIANT_INLINE V3<Dual> products(V3<Dual> x, V3<Dual> y) {
+  return {products(x.v, y.v), products(x.d, y.v) + products(x.v, y.d)};
+}
+PLIANT_INLINE double sum(V3<double> x) { return lane_sum(x.a); }
+PLIANT_INLINE Dual sum(V3<Dual> x) { return {sum(x.v), sum(x.d)}; }
+
 template <class T>
 PLIANT_INLINE V3<T>& operator+=(V3<T>& x, V3<T> y) {
   return x = x + y;
@@ -203,6 +211,11 @@ PLIANT_INLINE M3<double> cross_matrix(V3<double> r) {
 PLIANT_INLINE M3<Dual> cross_matrix(V3<Dual> r) {
   const M3<double> v = cross_matrix(r.v), d = cross_matrix(r.d);
   return {{{v.c[0], d.c[0]}, {v.c[1], d.c[1]}, {v.c[2], d.c[2]}}};
+}
+// x times the unit vector e_i
+template <int i, class T>
+PLIANT_INLINE V3<T> cross_axis(V3<T> x) {
+  return cross_matrix(x).c[i];
 }
 template <class T>
 PLIANT_INLINE T trace(const M3<T>& m) {

@@ -6,16 +6,20 @@ alone, so that in the reduced body Mee = 1, K = diag(omega^2), D = diag(2 zeta o
 motion (beam_mesh) that no eccentric lump couples are solved apart: the modes of a section with
 EIy = EIz stay in their planes, and order and sign do not depend on rounding.
 
-Second-order field (motion-induced stiffening) on the centreline, along x::
+Second-order field (motion-induced stiffening) on the centreline, along x, with the twist theta
+and the polar radius k of the section::
 
-    phi2_ij = -int_0^x (v_i' v_j' + w_i' w_j') ds                                        (1)
+    phi2_ij = -int_0^x (v_i' v_j' + w_i' w_j' + k^2 theta_i' theta_j') ds                (1)
 
-At a point rigidly offset by o from the centreline, exp(theta) o to second order gives::
+the foreshortening by bending, and by twist (trapeze or Wagner effect: fibres off the axis become
+helices). At a point rigidly offset by o from the centreline, exp(theta) o to second order gives::
 
     phi_i  += psi_i x o        phi2_ij += (psi_i x (psi_j x o) + psi_j x (psi_i x o)) / 2    (2)
 
-Only pairs with a field (1) on the centreline are kept, that is two modes that bend in one plane.
-Left out are the second-order coupling of torsion and bending, and (2) for pairs without (1).
+for every pair of modes that turn the section; it belongs to the inertia of an eccentric lump
+(propeller moment) and is there without (1) too. Rotary inertia of sections turns to second order
+(modal_integrals), that of lumps exactly: a lump may outweigh the beam. Left out is the
+second-order deflection by bending and twist together, which several beams in a row supply.
 
 Linear axial modes and (1) belong together: the axial mode is the stretch, (1) what bending
 takes away.
@@ -33,7 +37,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve, eigh
 
 from pliant.beam_mesh import BeamError, BeamMesh, Index, carry
-from pliant.reduced import Array, ReducedBody, ReducedNode
+from pliant.reduced import Array, InertiaModel, ReducedBody, ReducedNode
 
 KINDS = ("bending", "torsion", "axial")
 FAMILIES = ("bending_y", "bending_z", "torsion", "axial")
@@ -49,7 +53,8 @@ TIP_LOADS = {
 }
 
 _SAME_FREQUENCY = 1e-8  # relative; closer ones are a pair and are ordered by family
-_PAIR_THRESHOLD = 1e-6  # second-order pairs weaker than this part of the strongest are dropped
+_WEAK_PAIR = 1e-6  # part of what a second-order pair of two modes could be at most
+_NO_PAIR = 1e-16  # the same of a mode with itself, beside the strongest mode: rounding
 _SPANNED = 1e-8  # a static shape with a smaller part outside the kept modes adds nothing
 _COUPLED = 1e-13  # mass between two families, relative: above rounding
 
@@ -188,7 +193,7 @@ def reduce_beam(
     """The beam as mass points with the given modes.
 
     ``damping`` is the ratio zeta of all modes, or one for each. ``stiffening`` adds the
-    second-order field. The nodes ``head`` and ``tip`` are always there.
+    second-order field (1). The nodes ``head`` and ``tip`` are always there.
     """
     V, n = modes.shapes, len(modes.kinds)
     zeta = np.asarray(damping, float)
@@ -212,14 +217,20 @@ def reduce_beam(
     xi = np.concatenate([points.xi, node_xi])
     offset = np.concatenate([points.offset, node_position * [0.0, 1.0, 1.0]])
     phi, psi = mesh.shapes(element, xi, V)
-    field2 = mesh.foreshortening(element, xi, V)
-    pairs = _pairs_that_matter(field2) if stiffening else np.zeros((0, 2), np.int64)
+    shortening = mesh.foreshortening(element, xi, V) if stiffening else np.zeros((len(xi), n, n))
+    pairs = _pairs_that_matter(shortening, psi, offset)
     i, j = pairs.T
     phi2 = _second_order_offset(psi[:, :, i], psi[:, :, j], offset)
-    phi2[:, 0] += field2[:, i, j]
+    phi2[:, 0] += shortening[:, i, j]
     phi = carry(phi, psi, offset)
 
     k = len(points.mass)
+    # a lump may outweigh the beam, and moves as a body welded on would
+    models: list[InertiaModel] = ["second_order"] * (k - len(mesh.lumps))
+    models += ["exact"] * len(mesh.lumps)
+    # those that move nodes only behind those that move mass
+    order = np.argsort(~phi2[:k].any(axis=(0, 1)), kind="stable")
+    pairs, phi2 = pairs[order], phi2[:, :, order]
     omega = 2.0 * np.pi * modes.frequencies
     reduced_nodes: dict[str, ReducedNode] = {}
     for row, (name, node) in enumerate(every.items(), start=k):
@@ -242,6 +253,7 @@ def reduce_beam(
         damping=np.diag(2.0 * zeta * omega),
         pairs=pairs,
         nodes=reduced_nodes,
+        inertia_model=tuple(models),
     )
 
 
@@ -422,8 +434,16 @@ def _second_order_offset(psi_i: Array, psi_j: Array, offset: Array) -> Array:
     return np.asarray(0.5 * (a + b))
 
 
-def _pairs_that_matter(field2: Array) -> Index:
-    """Pairs i <= j whose field (1) counts beside the strongest one: (p, 2)."""
-    size = np.abs(field2).max(axis=0)
-    counts = np.triu(size > _PAIR_THRESHOLD * size.max(initial=0.0))
-    return np.argwhere(counts).astype(np.int64)
+def _pairs_that_matter(shortening: Array, psi: Array, offset: Array) -> Index:
+    """Pairs i <= j whose field (1) or (2) counts beside what it could be at most: (p, 2).
+
+    By Schwarz (1) is at most sqrt(phi2_ii phi2_jj); (2) is at most |psi_i| |psi_j| |o|.
+    """
+    every = np.triu_indices(psi.shape[2])
+    beside = _second_order_offset(psi[:, :, every[0]], psi[:, :, every[1]], offset)
+    size = np.abs(shortening).max(axis=0)[every] + np.abs(beside).max(axis=(0, 1))
+    turn = np.linalg.norm(psi, axis=1) ** 2 * np.linalg.norm(offset, axis=1)[:, None]
+    square = np.abs(np.einsum("kii->ki", shortening)).max(axis=0) + turn.max(axis=0)
+    most = np.sqrt(np.where(square > _NO_PAIR * square.max(initial=0.0), square, np.inf))
+    counts = size > _WEAK_PAIR * most[every[0]] * most[every[1]]
+    return np.asarray(np.stack(every, axis=1)[counts], np.int64)

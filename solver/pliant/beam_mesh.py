@@ -104,7 +104,8 @@ class Section:
     """Section properties of a beam. A stiffness of None means rigid in that way.
 
     ``EIy`` resists bending about y (deflection along z), ``GAy`` shear along y; a plane without
-    shear stiffness is Euler-Bernoulli. ``jx, jy, jz`` are mass moments of inertia a length.
+    shear stiffness is Euler-Bernoulli. ``jx, jy, jz`` are mass moments of inertia a length;
+    ``polar_radius`` is that of the area that carries axial stress, of the mass if not given.
     """
 
     mass: Profile
@@ -117,6 +118,7 @@ class Section:
     jx: Profile = field(default_factory=_nothing)
     jy: Profile = field(default_factory=_nothing)
     jz: Profile = field(default_factory=_nothing)
+    polar_radius: Profile | None = None
 
     def stations(self) -> list[float]:
         """Every place where a property may have a corner or a step."""
@@ -194,6 +196,7 @@ class BeamMesh:
         self._h = np.diff(self.grid)
         self._rotary = (section.jx, section.jy, section.jz)
         self._mass_per_length = section.mass
+        self._polar_square = self._make_polar_square(section)
 
         points, weights = np.polynomial.legendre.leggauss(_GAUSS_POINTS)
         count = len(self._h)
@@ -242,28 +245,35 @@ class BeamMesh:
         return carry(phi, psi, self.points.offset), psi
 
     def foreshortening(self, element: Index, xi: Array, V: Array) -> Array:
-        """``-int_0^x (v_i' v_j' + w_i' w_j') ds`` on the centreline: (k, n, n), along x."""
+        """``-int_0^x (v_i' v_j' + w_i' w_j' + k^2 theta_i' theta_j') ds`` on the centreline, with
+        the twist theta and the polar radius k: (k, n, n), along x.
+        """
         every = np.arange(self.element_count)
         whole = self._slope_integral(every, np.ones(self.element_count), V)
         before = np.concatenate([np.zeros_like(whole[:1]), np.cumsum(whole, axis=0)])
         return np.asarray(-before[element] - self._slope_integral(element, xi, V))
 
     def _slope_integral(self, element: Index, xi: Array, V: Array) -> Array:
-        """int of v_i' v_j' + w_i' w_j' from the start of an element to xi: (k, n, n).
+        """The same integral, without its sign, from the start of an element to xi: (k, n, n).
 
-        The integrand has degree 4 inside an element: three Gauss points are exact.
+        The integrand has degree 5 inside an element: three Gauss points are exact.
         """
         points, weights = np.polynomial.legendre.leggauss(3)
         total = np.zeros((len(xi), V.shape[1], V.shape[1]))
         for f in self.families:
-            if not f.bends:
+            if f.name == "axial":
                 continue
             own = _gather(V, f.unknowns)[element]
             for point, weight in zip(0.5 * (1.0 + points), 0.5 * weights, strict=True):
-                shape = bending_shapes(xi * point, self._h[element], f.shear is not None)
-                slope = np.einsum("kd,kdn->kn", shape.slope, own)
-                scale = weight * xi * self._h[element]
-                total += np.einsum("k,ki,kj->kij", scale, slope, slope)
+                place, h = xi * point, self._h[element]
+                if f.bends:
+                    shape, square = bending_shapes(place, h, f.shear is not None).slope, 1.0
+                else:
+                    ends = self._polar_square[element]
+                    shape = line_shapes(place, h)[1]
+                    square = ends[:, 0] * (1.0 - place) + ends[:, 1] * place
+                slope = np.einsum("kd,kdn->kn", shape, own)
+                total += np.einsum("k,ki,kj->kij", weight * xi * h * square, slope, slope)
         return total
 
     # -- energies --------------------------------------------------------------------------
@@ -353,6 +363,13 @@ class BeamMesh:
         N, T = self._values(f, self._element, self._xi)
         terms = [] if f.phi_row is None else [(self._density(self._mass_per_length), N)]
         return terms if f.psi_row is None else [*terms, (self._density(self._rotary[f.psi_row]), T)]
+
+    def _make_polar_square(self, s: Section) -> Array:
+        """(elements, 2) squared polar radius of the section at both ends of each element."""
+        if s.polar_radius is not None:
+            return np.asarray(s.polar_radius.on_elements(self.grid) ** 2)
+        jx, mass = s.jx.on_elements(self.grid), s.mass.on_elements(self.grid)
+        return np.divide(jx, mass, out=np.zeros_like(jx), where=mass > 0.0)
 
     def _make_points(self) -> MassPoints:
         x = self.grid[self._element] + self._xi * self._h[self._element]

@@ -1,9 +1,10 @@
 """From a System to a Model: modal integrals, flat arrays, the kernel's data file.
 
 Body terms are prepared as the kernel wants them (see ``solver/kernel/flexible_body.h``): of the
-integrals A_i and B_ij only the components that are not zero are listed, as *slots* of
-Q_i = A_i^T + sum_j B_ij eta_j, one for each (field, component), each with its entries in j. A
-straight beam has a few of the 9 n^2 there could be.
+integrals A_i, B_ij and A2_ij only the components that are not zero are listed. *Slots* are those
+of Q_i = A_i^T + sum_j (B_ij + A2_ij^T) eta_j, one for each (field, component), each with its
+entries in j. Of the products of rates that go with them *gyroscopic* pairs have 2 ax(B_ji) and
+*turning* pairs ax(A2_ij). A straight beam has a few of the 9 n^2 there could be.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pliant.errors import ModelError
 from pliant.joint import Layout
 from pliant.loop import SLIDE, free_directions, held_directions
 from pliant.mechanism import Mechanism, TreeBody, TreeJoint, TreeLoop, resolve
-from pliant.modal_integrals import ModalIntegrals, integrate
+from pliant.modal_integrals import ModalIntegrals, axial, integrate
 from pliant.model import BodySlots, JointSlots, LoopSlots, Model, NodeSlots, WheelSlots
 from pliant.motion import MotionCurve
 from pliant.reduced import Array
@@ -153,7 +154,7 @@ class _Compiler:
             parent = f"{self.mechanism.bodies[body.parent].name}.{body.parent_node}"
         slots_before = len(self.counts["slot.field"])
         self._add_joint(joint)
-        self._add_integrals(integrate(reduced), n, p)
+        self._add_integrals(integrate(reduced), n, reduced.mass_pair_count)
         self._count(
             {
                 "body.parent": body.parent,
@@ -163,6 +164,7 @@ class _Compiler:
                 "body.quaternion": int(joint.quaternion),
                 "body.modes": n,
                 "body.pairs": p,
+                "body.mass_pairs": reduced.mass_pair_count,
                 "body.slots": len(self.counts["slot.field"]) - slots_before,
                 "body.wheels": len(body.wheels),
             }
@@ -170,10 +172,8 @@ class _Compiler:
         self._real("mode.matrices", reduced.stiffness, reduced.damping)
         self.counts["pair.modes"].extend(int(i) for i in reduced.pairs.ravel())
 
-        exact = [k for k in range(len(reduced.point_mass)) if reduced.point_inertia[k].any()]
-        exact = exact if reduced.exact_inertia else []
-        self.counts["body.points"].append(len(exact))
-        for k in exact:
+        self.counts["body.points"].append(len(reduced.exact_points))
+        for k in reduced.exact_points:
             self._real("point.inertia", reduced.point_inertia[k])
             self._real("point.psi", reduced.point_psi[k].T)
 
@@ -248,27 +248,43 @@ class _Compiler:
         self._real("motion.values", rows)
 
     def _add_integrals(self, integrals: ModalIntegrals, n: int, p: int) -> None:
+        """Of n modes and the first p second-order pairs, which move mass."""
         self._real("body.mass", integrals.m)
         self._real("body.first_moment", integrals.c0)
         self._real("body.inertia", integrals.Mrr[3:, 3:])
-        self._real("field.moment", integrals.S.T)
-        self._real("mode.psi_inertia", integrals.Jpsi.T)
+        A, B = integrals.A[: n + p], integrals.B[: n + p, : n + p]
+        self._real("field.moment", integrals.S[:, : n + p].T)
         self._real("mode.matrices", integrals.Mee)
         if p:
-            self._real("field.mass", np.einsum("ijaa->ij", integrals.B))
-        A = _without_rounding(integrals.A)
-        B = _without_rounding(integrals.B)
-        for field in range(n + p):
-            constant = A[field].T  # component (a, b) of A_i^T
-            used = (constant != 0) | (B[field] != 0).any(axis=0)
-            for a, b in np.argwhere(used):
-                columns = np.flatnonzero(B[field, :, a, b])
-                self.counts["slot.field"].append(field)
-                self.counts["slot.component"].append(int(3 * a + b))
-                self.counts["slot.entries"].append(len(columns))
-                self._real("slot.constant", constant[a, b])
-                self.counts["entry.field"].extend(int(j) for j in columns)
-                self._real("entry.value", B[field, columns, a, b])
+            self._real("field.mass", np.einsum("ijaa->ij", B))
+        constant = _without_rounding(A).transpose(0, 2, 1)  # A_i^T
+        slope = B.copy()
+        slope[:n, :n] += integrals.A2.transpose(0, 1, 3, 2)
+        slope = _without_rounding(slope)
+        used = (constant != 0) | (slope != 0).any(axis=1)
+        for a, field, b in np.argwhere(used.transpose(1, 0, 2)):  # row by row, as the kernel sums
+            columns = np.flatnonzero(slope[field, :, a, b])
+            self.counts["slot.field"].append(int(field))
+            self.counts["slot.component"].append(int(3 * a + b))
+            self.counts["slot.entries"].append(len(columns))
+            self._real("slot.constant", constant[field, a, b])
+            self.counts["entry.field"].extend(int(j) for j in columns)
+            self._real("entry.value", slope[field, columns, a, b])
+
+        largest = np.abs(B).max(initial=0.0)
+        gyroscopic = _without_rounding(2.0 * axial(B.transpose(1, 0, 2, 3)), largest)
+        self._add_pairs("gyroscopic", gyroscopic)
+        largest = np.abs(integrals.A2).max(initial=0.0)
+        turning = _without_rounding(axial(integrals.A2), largest)
+        twice = np.where(np.eye(n, dtype=bool), 1.0, 2.0)  # (i, j) stands for (j, i) as well
+        self._add_pairs("turning", np.triu(twice)[:, :, None] * turning)
+
+    def _add_pairs(self, kind: str, vectors: Array) -> None:
+        """Those of the vectors (n, n, 3) that are not zero, with their two indices."""
+        pairs = np.argwhere(vectors.any(axis=2))
+        self.counts[f"body.{kind}s"].append(len(pairs))
+        self.counts[f"{kind}.fields"].extend(int(i) for i in pairs.ravel())
+        self._real(f"{kind}.value", vectors[tuple(pairs.T)])
 
     # ------------------------------------------------------------------------------- loops
 
@@ -375,22 +391,24 @@ def _passive(joint: TreeJoint, count: int) -> Array:
     return np.stack([np.broadcast_to(x, count) for x in passive], axis=1)
 
 
-def _without_rounding(values: Array) -> Array:
-    scale = np.abs(values).max(initial=0.0)
+def _without_rounding(values: Array, largest: float | None = None) -> Array:
+    """Zero where it is rounding of sums whose terms are as large as ``largest``."""
+    scale = np.abs(values).max(initial=0.0) if largest is None else largest
     return np.where(np.abs(values) > NEGLIGIBLE * scale, values, 0.0)
 
 
 _REALS: Sequence[str] = (
     "gravity joint.position joint.rotation body.mass body.first_moment body.inertia dof.axis "
-    "dof.passive start.q start.u field.moment mode.psi_inertia mode.matrices field.mass "
-    "slot.constant entry.value point.inertia point.psi node.position node.rotation node.phi "
+    "dof.passive start.q start.u field.moment mode.matrices field.mass slot.constant entry.value "
+    "gyroscopic.value turning.value point.inertia point.psi node.position node.rotation node.phi "
     "node.psi wheel.axis wheel.inertia motion.values load.values loop.position loop.rotation "
     "loop.axes loop.cosine row.direction freedom.axis freedom.passive freedom.reference"
 ).split()
 _INTS: Sequence[str] = (
     "body.parent body.parent_node body.translations body.rotations body.quaternion body.modes "
-    "body.pairs body.slots body.points body.wheels dof.drive slot.field slot.component "
-    "slot.entries entry.field pair.modes node.body wheel.node motion.rows load.input load.hold "
-    "load.rows loop.node_a loop.node_b loop.rows loop.freedoms loop.translations row.kind "
-    "row.motion freedom.kind"
+    "body.pairs body.mass_pairs body.slots body.gyroscopics body.turnings body.points body.wheels "
+    "dof.drive slot.field slot.component slot.entries entry.field gyroscopic.fields "
+    "turning.fields pair.modes node.body wheel.node motion.rows load.input load.hold load.rows "
+    "loop.node_a loop.node_b loop.rows loop.freedoms loop.translations row.kind row.motion "
+    "freedom.kind"
 ).split()

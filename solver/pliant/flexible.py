@@ -7,7 +7,7 @@ says what may be *given*), so use ``np.asarray(field)`` where a type checker loo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,7 +29,7 @@ from pliant.fields import (
     words,
 )
 from pliant.part import Finding, Part, fail, show
-from pliant.reduced import Array
+from pliant.reduced import Array, InertiaModel
 from pliant.section import SECTION_KEYS, SectionData, SectionValues, complete_section, gap_findings
 
 # Shapes at the head count as zero below this part of the largest shape.
@@ -49,7 +49,7 @@ class Station(SectionData):
 
 
 class Lump(Part):
-    """A rigid mass fixed to the beam's section at a station."""
+    """A rigid mass fixed to the beam's section at a station, as a body welded on would be."""
 
     at: NotNegative
     """The distance x of the section from the head, m."""
@@ -140,7 +140,8 @@ class Beam(SectionData):
     damping: NotNegativeOrList = 0.0
     """Damping ratio of every mode, or a list with one for each mode kept."""
     stiffening: Flag = True
-    """Whether the second-order (foreshortening) field is used: motion-induced stiffening."""
+    """Whether bending and twist shorten the beam, so that tension stiffens it and compression
+    buckles it. The second order of rotary inertia and of what is off the axis stays without."""
 
     def sections(self) -> list[SectionValues]:
         """The complete section at every station; a single one at 0 for a uniform beam."""
@@ -282,13 +283,14 @@ class Modal(Part):
     """Modal damping, n x n, symmetric positive semidefinite; zero if left out."""
     nodes: dict[Name, ModalNode] = Field(default_factory=dict)
     """Named nodes with their shapes; "head" is there without being listed."""
-    inertia: Annotated[Literal["linear", "exact"], PlainValidator(choice("linear", "exact"))] = (
-        "linear"
+    inertia: Annotated[InertiaModel, PlainValidator(choice(*get_args(InertiaModel)))] = (
+        "second_order"
     )
-    """"linear": point inertias are fixed in the head frame. "exact": they turn with their
-    point by exp(psi q), for heavy ones such as tip bodies."""
+    """How the inertias of the points turn with them: "second_order" in the deflections, right
+    for any spin of the body; "exact" by exp(psi q), for heavy points that turn by more than
+    0.1 rad; "linear" not at all, as in much of the literature: wrong once the body spins."""
     stiffening: Flag = True
-    """Whether phi2, where given, is used; without it the second order costs nothing."""
+    """Whether phi2, where given, is used; without it pairs of modes cost nothing."""
 
     @property
     def mode_count(self) -> int:

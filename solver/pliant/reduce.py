@@ -99,6 +99,7 @@ def beam_mesh(beam: Beam) -> BeamMesh:
         jx=known("jx"),
         jy=known("jy"),
         jz=known("jz"),
+        polar_radius=profile("polar_radius"),
     )
     lumps = [
         Lump(lump.at, lump.mass, inertia_matrix(lump.inertia), np.asarray(lump.offset, float))
@@ -212,7 +213,7 @@ def _reduce_modal(modal: Modal, body: Body) -> ReducedBody:
         damping=_or_zeros(modal.D, (n, n)),
         pairs=pairs,
         nodes=nodes,
-        exact_inertia=modal.inertia == "exact",
+        inertia_model=modal.inertia,
     )
 
 

@@ -10,16 +10,27 @@ Displacement field of a point X::
 
 with ``c_p = 1/2`` for a pair ``i == j`` and ``1`` for ``i < j``: the second sum is the
 second-order (foreshortening) field, kept for the listed pairs only.
+
+The inertia J of a mass point turns with it, by the rotation vector theta = psi eta. How far that
+is followed is its ``inertia_model``:
+
+``second_order``  the kinetic energy to second order in eta and its rates, whatever the body's
+                  spin: every gyroscopic and centrifugal term of small deflections
+``exact``         exp(theta), point by point: for heavy points, such as lumps on a light beam
+``linear``        J fixed in the head frame, the energy ``s^T J s / 2`` of the spin ``s = w + psi
+                  eta'``: the literature's model, wrong once a body spins
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+InertiaModel = Literal["second_order", "exact", "linear"]
 
 
 @dataclass(frozen=True)
@@ -57,7 +68,7 @@ class ReducedBody:
     damping: Array  # (n, n)
     pairs: NDArray[np.int64]  # (p, 2), i <= j
     nodes: dict[str, ReducedNode]  # the first is "head"
-    exact_inertia: bool = False  # point inertias turn with exp(psi eta), not only to first order
+    inertia_model: InertiaModel | tuple[InertiaModel, ...] = "second_order"  # of all, of each
 
     @property
     def mode_count(self) -> int:
@@ -66,6 +77,12 @@ class ReducedBody:
     @property
     def pair_count(self) -> int:
         return int(self.pairs.shape[0])
+
+    @property
+    def mass_pair_count(self) -> int:
+        """Pairs up to the last one whose field moves mass: the others move nodes only."""
+        moving = np.flatnonzero(self.point_phi2.any(axis=(0, 1)))
+        return int(moving[-1]) + 1 if len(moving) else 0
 
     @property
     def mass(self) -> float:
@@ -87,6 +104,29 @@ class ReducedBody:
                 for name, node in self.nodes.items()
             },
         )
+
+    @property
+    def modal_mass(self) -> Array:
+        """(n, n) mass matrix of the modes, undeformed, every point with its inertia."""
+        phi, psi = self.point_phi, self.point_psi
+        translation = np.einsum("k,kai,kaj->ij", self.point_mass, phi, phi, optimize=True)
+        rotation = np.einsum("kai,kab,kbj->ij", psi, self.point_inertia, psi, optimize=True)
+        return np.asarray(translation + rotation)
+
+    @property
+    def exact_points(self) -> NDArray[np.int64]:
+        """Points whose inertia is turned one by one: the ``exact`` ones that some mode turns.
+
+        An inertia that no mode turns, as on any body without modes, is a constant of the body.
+        """
+        turns = self.point_inertia.any(axis=(1, 2)) & self.point_psi.any(axis=(1, 2))
+        return np.flatnonzero(turns & self.has_model("exact")).astype(np.int64)
+
+    def has_model(self, model: InertiaModel) -> NDArray[np.bool_]:
+        """(k,) whether the inertia of a point follows that model."""
+        models = self.inertia_model
+        models = (models,) * len(self.point_mass) if isinstance(models, str) else models
+        return np.array([each == model for each in models], bool)
 
 
 def head_node(mode_count: int, pair_count: int) -> ReducedNode:

@@ -1,9 +1,10 @@
 """The slow, obviously right reference: forward dynamics of a mechanism in plain numpy.
 
 Every frame is reached by walking the tree from the ground and carries its Jacobians (3 x nu,
-world axes) along. Every mass point then adds ``m Jv^T Jv + Jw^T I Jw`` to the mass matrix and its
-acceleration at ``udot = 0`` to the bias: no modal integrals, no recursion of inertia, so that
-nothing is shared with the kernel. Cost O(points nu^2) + O(nu^3). The equations of motion are::
+world axes) along. Every mass point then adds ``m Jv^T Jv`` and what its inertia does (4) to the
+mass matrix, and its acceleration at ``udot = 0`` to the bias: no modal integrals, no recursion of
+inertia, so that nothing is shared with the kernel. Cost O(points nu^2) + O(nu^3). The equations
+of motion are::
 
     M(q) udot + h(q, u) = tau + sum_nodes (Jv^T force + Jw^T torque)                        (1)
 
@@ -20,19 +21,31 @@ has the angular velocity T thetad in head axes::
 
     exp = sum_k theta~^k / k!          T = sum_k theta~^k / (k+1)!                          (3)
 
-The inertia J of a mass point turns with the point, I = R_k J R_k^T (``exact_inertia``), or
-follows the *linear* model: the kinetic energy s^T J s / 2 with s = w + psi etad in head axes and
-J fixed there, I = R J R^T. Lagrange's equations give, in world axes::
+The inertia J of a mass point turns with it, by one of three models (``pliant.reduced``). Exactly,
+with I = R_k J R_k^T and in world axes::
 
-    exact:   M += Jw_k^T I Jw_k    h += Jw_k^T (I gw_k + w_k x I w_k)
-    linear:  M += L^T I L          h += L^T I gw + Jw^T (w x I s),     L = Jw + R psi        (4)
+    M += Jw_k^T I Jw_k             h += Jw_k^T (I gw_k + w_k x I w_k)                       (4)
+
+To second order in theta and thetad, with the kinetic energy w^T I w / 2 + w^T N thetad +
+thetad^T J thetad / 2 in head axes, where R_k J R_k^T and the momentum of T thetad leave::
+
+    I(theta) = J + theta~ J - J theta~ + (theta~^2 J + J theta~^2) / 2 - theta~ J theta~
+    N(theta) = J + theta~ J - J theta~ / 2                                                  (5)
+
+Lagrange's equations, with I' the rate of I, I_j its derivative along psi_j, in head axes::
+
+    head:    I alpha + N psi etadd + I' w + thetad x J thetad + w x (I w + N thetad)
+    mode j:  psi_j^T (N^T alpha + J psi etadd) - w^T I_j w / 2
+             + w.(thetad x J psi_j - psi_j x J thetad - J (thetad x psi_j))                 (6)
+
+The linear model has I = N = J in (6), and none of the terms that come of their change.
 
 Passive efforts of a joint, dof by dof (x displacement, u speed)::
 
     spring    -stiffness (x - rest)
     friction  -viscous u - coulomb tanh(u / transition_speed)
     stops     +max(0, stop_stiffness (lower - x) - stop_damping u)   while x < lower
-              -max(0, stop_stiffness (x - upper) + stop_damping u)   while x > upper        (5)
+              -max(0, stop_stiffness (x - upper) + stop_damping u)   while x > upper        (7)
 
 so a stop never pulls. Of a quaternion x is the rotation vector (at most pi), u the angular
 velocity in child axes; its stiffness is the same about all axes and its rest is zero, so that
@@ -42,7 +55,7 @@ A wheel with spin inertia Jw and speed Omega relative to the body, about the axi
 adds the kinetic energy Jw Omega (a . w_k) + Jw Omega^2 / 2; locked, it is part of the body::
 
     row of the wheel:  Jw (a . alpha_k + Omegad) = motor torque
-    other rows:        h += Jw_k^T (w_k x Jw Omega a),  M symmetric                          (6)
+    other rows:        h += Jw_k^T (w_k x Jw Omega a),  M symmetric                          (8)
 """
 
 from __future__ import annotations
@@ -80,16 +93,22 @@ class Frame(NamedTuple):
     gw: Array
 
 
+class Rotary(NamedTuple):
+    """What the inertia of a mass point does: its M and h, its angular momentum H u."""
+
+    M: Array
+    h: Array
+    H: Array  # world axes
+    rate: Array  # of the angular momentum at udot = 0
+
+
 class MassPoint(NamedTuple):
-    """A mass point with the spin s = L u; the torque w x I s acts through Jw (4)."""
+    """A mass point: how it moves, and its inertia about itself."""
 
     body: int
     frame: Frame
     mass: float
-    I_W: Array  # inertia I
-    L: Array
-    g: Array  # rate of s at udot = 0
-    Jw: Array
+    rotary: Rotary
 
 
 class NodeState(NamedTuple):
@@ -155,12 +174,12 @@ def displacement(joint: TreeJoint, coordinates: Array) -> Array:
 
 
 def passive_effort(joint: TreeJoint, coordinates: Array, u: Array) -> Array:
-    """Spring, friction and stops of a joint (5)."""
+    """Spring, friction and stops of a joint (7)."""
     return effort_at(joint, displacement(joint, coordinates), u)
 
 
 def effort_at(joint: TreeJoint, x: Array, u: Array) -> Array:
-    """Spring, friction and stops of a joint at the displacements x (5)."""
+    """Spring, friction and stops of a joint at the displacements x (7)."""
     below, above = np.maximum(joint.stop_lower - x, 0.0), np.maximum(x - joint.stop_upper, 0.0)
     k, c = joint.stop_stiffness, joint.stop_damping
     effort = -joint.stiffness * (x - joint.rest)
@@ -272,18 +291,54 @@ class Reference:
 
     def _points(self) -> Iterator[MassPoint]:
         for b, body in enumerate(self.mechanism.bodies):
-            part, head = body.reduced, self.heads[b]
+            part = body.reduced
+            is_exact, is_linear = part.has_model("exact"), part.has_model("linear")
             for k, mass in enumerate(part.point_mass):
                 psi, J = part.point_psi[k], part.point_inertia[k]
                 frame = self._deformed(
                     b, part.point_position[k], part.point_phi[k], psi, part.point_phi2[k]
                 )
-                if part.exact_inertia:
-                    I_W, L, g, Jw = frame.R @ J @ frame.R.T, frame.Jw, frame.gw, frame.Jw
+                if is_exact[k]:
+                    rotary = self._exact_inertia(frame, J)
                 else:
-                    L = head.Jw + self._columns(self.slots[b].etad.start, head.R @ psi)
-                    I_W, g, Jw = head.R @ J @ head.R.T, head.gw, head.Jw
-                yield MassPoint(b, frame, float(mass), I_W, L, g, Jw)
+                    rotary = self._small_turn_inertia(b, J, psi, bool(is_linear[k]))
+                yield MassPoint(b, frame, float(mass), rotary)
+
+    def _exact_inertia(self, frame: Frame, J: Array) -> Rotary:
+        """(4)."""
+        H = frame.R @ J @ frame.R.T @ frame.Jw
+        rate = frame.R @ J @ frame.R.T @ frame.gw + skew(frame.Jw @ self.u) @ H @ self.u
+        return Rotary(frame.Jw.T @ H, frame.Jw.T @ rate, H, rate)
+
+    def _small_turn_inertia(self, b: int, J: Array, psi: Array, is_linear: bool) -> Rotary:
+        """(5), (6); everything in axes of the head of body b until the end."""
+        at, head = self.slots[b], self.heads[b]
+        theta, thetad = psi @ self.q[at.eta], psi @ self.u[at.etad]
+        theta = np.zeros(3) if is_linear else theta
+        Jw, gw = head.R.T @ head.Jw, head.R.T @ head.gw
+        w, turning = Jw @ self.u, self._columns(at.etad.start, psi)
+        X, Xd = skew(theta), skew(thetad)
+        inertia = J + X @ J - J @ X + (X @ X @ J + J @ X @ X) / 2 - X @ J @ X
+        N = J + X @ J - J @ X / 2
+
+        def slope(d: Array) -> Array:
+            """Derivative of I along theta = d."""
+            D = skew(d)
+            square = D @ X + X @ D
+            return np.asarray(D @ J - J @ D + (square @ J + J @ square) / 2 - D @ J @ X - X @ J @ D)
+
+        H = inertia @ Jw + N @ turning
+        rate = inertia @ gw + skew(w) @ H @ self.u
+        on_modes = psi.T @ N.T @ gw
+        if not is_linear:
+            rate = rate + slope(thetad) @ w + Xd @ J @ thetad
+            gyroscopic = Xd @ J + skew(J @ thetad) - J @ Xd
+            on_modes = on_modes + psi.T @ gyroscopic.T @ w
+            on_modes -= np.array([w @ slope(d) @ w / 2.0 for d in psi.T])
+        M = Jw.T @ H + turning.T @ (N.T @ Jw + J @ turning)
+        h = Jw.T @ rate
+        h[at.etad] += on_modes
+        return Rotary(M, h, head.R @ H, head.R @ rate)
 
     def _wheels(self) -> Iterator[tuple[int, int, TreeWheel, Frame, Array]]:
         """Body, index in u, wheel, frame of its node, axis in the world."""
@@ -297,10 +352,9 @@ class Reference:
         u, gravity = self.u, self.mechanism.gravity
         M, h = np.zeros((len(u), len(u))), np.zeros(len(u))
         for P in self._points():
-            Jv, spin = P.frame.Jv, P.I_W @ P.L @ u
-            M += P.mass * Jv.T @ Jv + P.L.T @ P.I_W @ P.L
-            h += P.mass * Jv.T @ (P.frame.gv - gravity)
-            h += P.L.T @ P.I_W @ P.g + P.Jw.T @ skew(P.Jw @ u) @ spin
+            Jv = P.frame.Jv
+            M += P.mass * Jv.T @ Jv + P.rotary.M
+            h += P.mass * Jv.T @ (P.frame.gv - gravity) + P.rotary.h
         for _, index, wheel, node, axis in self._wheels():
             column = wheel.inertia * node.Jw.T @ axis
             M[:, index] += column
@@ -351,8 +405,8 @@ class Reference:
         world's origin)."""
         kinetic = strain = spring = weight = 0.0
         for P in self._points():
-            v, s = P.frame.Jv @ self.u, P.L @ self.u
-            kinetic += float(P.mass * v @ v + s @ P.I_W @ s) / 2.0
+            v = P.frame.Jv @ self.u
+            kinetic += float(P.mass * v @ v + self.u @ P.rotary.M @ self.u) / 2.0
             weight -= P.mass * float(self.mechanism.gravity @ P.frame.r)
         for _, index, wheel, node, axis in self._wheels():
             speed = float(self.u[index])
@@ -372,7 +426,7 @@ class Reference:
         for P in self._points():
             v = P.frame.Jv @ self.u
             linear += P.mass * v
-            angular += P.mass * skew(P.frame.r) @ v + P.I_W @ P.L @ self.u
+            angular += P.mass * skew(P.frame.r) @ v + P.rotary.H @ self.u
         for _, index, wheel, _, axis in self._wheels():
             angular += wheel.inertia * self.u[index] * axis
         return np.concatenate([linear, angular])
@@ -383,7 +437,7 @@ class Reference:
         total = np.zeros((len(self.heads), 6))  # force, torque about the world's origin
         for P in self._points():
             force = P.mass * (P.frame.Jv @ udot + P.frame.gv - self.mechanism.gravity)
-            torque = P.I_W @ (P.L @ udot + P.g) + skew(P.Jw @ self.u) @ P.I_W @ P.L @ self.u
+            torque = P.rotary.H @ udot + P.rotary.rate
             total[P.body] += np.concatenate([force, skew(P.frame.r) @ force + torque])
         for b, index, wheel, node, axis in self._wheels():
             gyroscopic = self.u[index] * skew(node.Jw @ self.u) @ axis

@@ -33,6 +33,7 @@ class SectionValues:
     jx: float  # mass moments of inertia a length
     jy: float
     jz: float
+    polar_radius: float | None  # of the area that carries axial stress; None: of the mass
 
 
 def _inertia_per_length(value: Any) -> Array:
@@ -70,6 +71,10 @@ class SectionData(Part):
     radius: Positive | None = None
     """Radius of a solid round section, m: stands for the rotary inertia
     mass_per_length * radius^2 * [1/2, 1/4, 1/4] and for nothing else."""
+    polar_radius: Positive | None = None
+    """Polar radius sqrt((Iy + Iz) / A) of the area that carries axial stress, m: twist shortens
+    a beam by it, so that tension stiffens torsion (trapeze effect). From jx and
+    mass_per_length if left out."""
     E: Positive | None = None
     """Young's modulus, Pa."""
     G: Positive | None = None
@@ -92,8 +97,8 @@ SECTION_KEYS = tuple(SectionData.model_fields)
 
 
 def gap_findings(sections: list[SectionValues]) -> Iterator[Finding]:
-    """A stiffness must be there at all stations or at none: nothing lies between it and rigid."""
-    for key in ("EIy", "EIz", "EA", "GJ", "GAy", "GAz"):
+    """These must be there at all stations or at none: nothing lies between it and rigid."""
+    for key in ("EIy", "EIz", "EA", "GJ", "GAy", "GAz", "polar_radius"):
         missing = [i for i, s in enumerate(sections) if getattr(s, key) is None]
         if missing and len(missing) < len(sections):
             yield (
@@ -166,6 +171,7 @@ def complete_section(
         jx=jx,
         jy=jy,
         jz=jz,
+        polar_radius=given["polar_radius"],
     )
     return [values], []
 

@@ -126,7 +126,8 @@ def test_a_diverging_step_is_discarded_at_the_last_good_time_and_a_restored_stat
         instance.initialize()
         assert instance.do_step(0.0, 0.1) == OK
     good = slave.save()
-    assert slave.set_real([3], [1e9]) == OK
+    # at the wrist: booms that are bent by several radians have no accelerations to be read
+    assert slave.set_real(["joint.wrist_roll.tau"], [1e9]) == OK
     assert slave.do_step(0.1, 1.0) == DISCARD
     message = slave.messages[-1]
     assert "grew without bound" in message

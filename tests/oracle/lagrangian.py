@@ -53,6 +53,34 @@ def quaternion_rotation(quaternion: ca.SX) -> ca.SX:
     return (w * w - ca.dot(v, v)) * ca.SX.eye(3) + 2 * v @ v.T + 2 * w * ca.skew(v)
 
 
+def _second_order_energy() -> ca.Function:
+    """Kinetic energy of an inertia J, in axes that spin with w and in which it turns by the vector
+    theta: its Taylor polynomial of second order in theta and its rate."""
+    J, w = ca.SX.sym("J", 3, 3), ca.SX.sym("w", 3)
+    theta, thetad, scale = ca.SX.sym("theta", 3), ca.SX.sym("thetad", 3), ca.SX.sym("scale")
+    R = exponential(scale * theta)
+    Rd = ca.reshape(ca.jtimes(ca.vec(R), theta, thetad), 3, 3)
+    spin = R.T @ w + vee(R, Rd)  # in axes of the inertia
+    T = ca.dot(spin, J @ spin) / 2
+    slope = ca.gradient(T, scale)
+    polynomial = ca.substitute(T + slope + ca.gradient(slope, scale) / 2, scale, 0)
+    return ca.Function("T", [J, w, theta, thetad], [polynomial])
+
+
+SECOND_ORDER_ENERGY = _second_order_energy()
+
+
+def spin_energy(J: np.ndarray, spin: ca.SX, turn: tuple | None) -> ca.SX:
+    """Of an inertia in axes with that spin; turn = (whether only to first order, rotation vector
+    in them, its rate)."""
+    if turn is None:
+        return ca.dot(spin, J @ spin) / 2
+    is_linear, theta, thetad = turn
+    if is_linear:
+        return ca.dot(spin + thetad, J @ (spin + thetad)) / 2
+    return SECOND_ORDER_ENERGY(J, spin, theta, thetad)
+
+
 class Lagrangian:
     """A mechanism at one state.
 
@@ -175,16 +203,19 @@ class Lagrangian:
 
     def _mass(self, body: TreeBody, b: int) -> list[tuple]:
         part, terms = body.reduced, []
-        _, R, _, place = self.bodies[b]
+        _, R, eta, place = self.bodies[b]
         for k, mass in enumerate(part.point_mass):
             psi, J = part.point_psi[k], part.point_inertia[k]
             r, turned = self._deformed(
                 b, part.point_position[k], part.point_phi[k], psi, part.point_phi2[k]
             )
-            # The linear model adds psi etad to the spin of the head, and keeps J in its axes.
-            self.moving.append((r, turned if part.exact_inertia else R))
-            extra = None if part.exact_inertia else psi @ self.xd[place] if psi.size else None
-            terms.append(("point", len(self.moving) - 1, float(mass), J, extra))
+            # exact: the point's own axes; otherwise the energy is written in axes of the head
+            exact = part.has_model("exact")[k] or not psi.any()
+            self.moving.append((r, turned if exact else R))
+            turn = None
+            if not exact:
+                turn = (part.has_model("linear")[k], psi @ eta, psi @ self.xd[place])
+            terms.append(("point", len(self.moving) - 1, float(mass), J, turn))
             self.weight -= float(mass) * ca.dot(self.mechanism.gravity, r)
         return terms
 
@@ -201,8 +232,7 @@ class Lagrangian:
         for kind, i, amount, data, extra in terms:
             if kind == "point":
                 v = flatd[12 * i : 12 * i + 3]
-                s = spin[i] if extra is None else spin[i] + extra
-                T += amount * ca.dot(v, v) / 2 + ca.dot(s, data @ s) / 2
+                T += amount * ca.dot(v, v) / 2 + spin_energy(data, spin[i], extra)
             else:  # a wheel about `data`: its whole spin less that of the locked wheel
                 along = ca.dot(data, spin[i])
                 T += amount * ((along + xd[extra]) ** 2 - along**2) / 2

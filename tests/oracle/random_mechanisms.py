@@ -25,6 +25,7 @@ from pliant.mechanism import Mechanism, TreeBody, TreeJoint, TreeWheel
 from pliant.reduced import ReducedBody, ReducedNode, head_node, rigid_body, rigid_node
 from pliant.system import System
 
+INERTIA_MODELS = (*["exact"] * 4, *["second_order"] * 3, "linear")
 TYPES = (
     "fixed",
     "revolute",
@@ -97,6 +98,9 @@ def random_case(
             joint = replace(joint, prescribed=True, motion=_Motion(rng, nd))
         modes = 0 if shape == "rigid" or rng.random() < 0.25 else int(rng.integers(1, 9))
         part = flexible_part(rng, modes) if modes else rigid_part(rng)
+        (aside,) = rng.spawn(1)
+        if not modes and aside.random() < 0.3:
+            part = flexible_part(aside, 0)  # several points without modes
         parent = place.get(parents[old], -1)
         nodes = list(tree[parent].reduced.nodes) if parent >= 0 else ["head"]
         node = str(rng.choice(nodes))
@@ -268,7 +272,8 @@ def rigid_part(rng: np.random.Generator) -> ReducedBody:
 
 
 def flexible_part(rng: np.random.Generator, n: int) -> ReducedBody:
-    """Points and nodes with random shapes; every third body has second-order fields."""
+    """Points and nodes with random shapes; every third body has second-order fields, and one in
+    three of those has a last one that moves nodes only. Half have exact inertias, a few linear."""
     k = int(rng.integers(3, 6))
     pairs = np.zeros((0, 2), np.int64)
     if rng.random() < 0.35:
@@ -282,7 +287,7 @@ def flexible_part(rng: np.random.Generator, n: int) -> ReducedBody:
     if rng.random() < 0.3:
         inertia[0] = 0.0  # a bare mass point
     A = rng.normal(size=(n, n))
-    stiffness = 50.0 * (A @ A.T / n + np.eye(n))
+    stiffness = 50.0 * (A @ A.T / max(n, 1) + np.eye(n))
     nodes = {"head": head_node(n, p)}
     for i in (1, 2):
         nodes[f"n{i}"] = ReducedNode(
@@ -292,7 +297,7 @@ def flexible_part(rng: np.random.Generator, n: int) -> ReducedBody:
             0.6 * rng.normal(size=(3, n)),
             0.3 * rng.normal(size=(3, p)),
         )
-    return ReducedBody(
+    part = ReducedBody(
         point_position=0.5 * rng.normal(size=(k, 3)),
         point_mass=mass,
         point_inertia=inertia,
@@ -303,8 +308,11 @@ def flexible_part(rng: np.random.Generator, n: int) -> ReducedBody:
         damping=0.02 * stiffness,
         pairs=pairs,
         nodes=nodes,
-        exact_inertia=bool(rng.random() < 0.5),
+        inertia_model=INERTIA_MODELS[int(8 * rng.random())],
     )
+    if rng.spawn(1)[0].random() < 0.3:
+        part.point_phi2[:, :, -1:] = 0.0
+    return part
 
 
 def _modal_coordinates(rng: np.random.Generator, part: ReducedBody) -> np.ndarray:
@@ -335,7 +343,7 @@ def _author_body(body: TreeBody) -> Body:
     }
     named = {name: node for name, node in part.nodes.items() if name != "head"}
     nodes = {name: {"at": node.position, "rotation": node.rotation} for name, node in named.items()}
-    if not n:
+    if not n and len(part.point_mass) == 1:
         return Body(
             mass=part.mass,
             com=part.point_position[0],
@@ -375,7 +383,7 @@ def _author_body(body: TreeBody) -> Body:
         "K": part.stiffness,
         "D": part.damping,
         "nodes": shapes,
-        "inertia": "exact" if part.exact_inertia else "linear",
+        "inertia": part.inertia_model,
     }
     return Body(modal=modal, nodes=nodes, wheels=wheels)
 

@@ -326,5 +326,5 @@ def flexible_part(body: dict[str, Any]) -> ReducedBody:
         damping=np.array(body["D"], float).reshape(n, n),
         pairs=pairs,
         nodes=nodes,
-        exact_inertia=body.get("nodal_inertia") == "exact",
+        inertia_model=body.get("nodal_inertia", "linear"),
     )

@@ -5,19 +5,23 @@ Both algorithms, every build of the kernel that this machine runs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import get_args
 
 import numpy as np
 import pytest
 
+import pliant as pl
 from oracle.lagrangian import Lagrangian
-from oracle.random_mechanisms import cases
-from oracle.reference_files import FLEXIBLE, RIGID, load
+from oracle.random_mechanisms import cases, flexible_part
+from oracle.reference_files import FLEXIBLE, RIGID, load, plain_joint
 from oracle.test_reference_formulation import BLOCK, acceleration_tolerance, difference
 from pliant._kernel import Kernel
 from pliant.compile import compile_model
-from pliant.mechanism import Mechanism
+from pliant.mechanism import Mechanism, TreeBody
 from pliant.model import Model
+from pliant.reduce import reduce_body
+from pliant.reduced import InertiaModel
 from pliant.reference import Reference, Wrenches
 
 ALGORITHMS = ("order_n", "dense")
@@ -222,3 +226,68 @@ def test_nodes_move_as_in_the_reference() -> None:
             ):
                 scale = 1.0 + np.abs(quantity).max()
                 np.testing.assert_allclose(state[part], quantity, rtol=0, atol=1e-11 * scale)
+
+
+# ------------------------------------------------------------------------ inertia of the points
+
+
+@pytest.mark.parametrize("model", get_args(InertiaModel))
+def test_points_of_a_body_without_modes_keep_their_inertia(model: str) -> None:
+    points = [
+        {"at": [1, 0, 0], "mass": 2.0, "inertia": [0.3, 0.4, 0.5], "phi": np.zeros((3, 0))},
+        {"at": [0, 2, 0], "mass": 1.0, "inertia": [0.1, 0.2, 0.3], "phi": np.zeros((3, 0))},
+    ]
+    # about z through the head: sum of m (x^2 + y^2) + J_zz
+    for count, expected in ((1, 2.0 + 0.5), (2, 2.5 + 4.0 + 0.3)):
+        modal = pl.Modal(points=points[:count], K=[], inertia=model)
+        system = pl.System(
+            name="block",
+            bodies={"block": pl.Body(modal=modal)},
+            joints={"pin": pl.Joint(type="revolute", axis="z", child="block")},
+        )
+        sim = pl.Simulation(system)
+        sim.set_state(u=[3.0])
+        assert sim.kernel.mass_matrix() == pytest.approx(expected, rel=1e-15)
+        assert sim.energy.kinetic == pytest.approx(0.5 * expected * 9.0, rel=1e-15)
+
+
+def test_second_order_inertia_has_the_kinetic_energy_of_turning_points_to_second_order() -> None:
+    """What it leaves out is of third order in the deflections and their rates, at any spin."""
+    rng = np.random.default_rng(8)
+    for _ in range(5):
+        part = replace(flexible_part(rng, 4), inertia_model="second_order")
+        joint = plain_joint("free", "free", translations=np.eye(3), quaternion=True)
+        start, spin = np.array([0, 0, 0, 1.0, 0, 0, 0]), 3.0 * rng.normal(size=6)
+        eta, etad = 0.2 * rng.normal(size=(2, 4))
+
+        def energy(scale: float, model: InertiaModel) -> float:
+            body = TreeBody("b", -1, "head", joint, replace(part, inertia_model=model), ())  # noqa: B023
+            q, u = np.concatenate([start, scale * eta]), np.concatenate([spin, scale * etad])  # noqa: B023
+            done = evaluate(Mechanism("m", np.zeros(3), (body,)), q, u, np.zeros(10), {})
+            return float(done.kernel.energy()[0])
+
+        gaps = [energy(s, "exact") - energy(s, "second_order") for s in (0.1, 0.05)]
+        # the next term of the series is some scale of the first
+        assert gaps[0] / gaps[1] == pytest.approx(8.0, rel=0.15)
+        linear = [energy(s, "exact") - energy(s, "linear") for s in (0.1, 0.05)]
+        assert abs(linear[1]) > 10 * abs(gaps[1])
+
+
+def test_a_beam_with_lumps_moves_as_reference_and_lagrangian_say() -> None:
+    """Its sections turn to second order, its lumps exactly."""
+    beam = {"length": 1.0, "mass_per_length": 1.0, "EI": [3.0, 5.0], "GJ": 2.0, "elements": 2}
+    beam |= {"inertia_per_length": [0.03, 0.01, 0.025], "modes": {"bending": 1, "torsion": 1}}
+    lump = {"mass": 0.4, "inertia": [0.06, 0.02, 0.05, 0.01, 0, 0.01], "offset": [0, 0.1, 0.05]}
+    part = reduce_body("b", pl.Body(beam={**beam, "lumps": [{"at": 1.0, **lump}]}))
+    assert part.exact_points.tolist() == [len(part.point_mass) - 1]
+    joint = plain_joint("free", "free", translations=np.eye(3), quaternion=True)
+    mechanism = Mechanism("m", np.zeros(3), (TreeBody("b", -1, "head", joint, part, ()),))
+    rng = np.random.default_rng(3)
+    q = np.concatenate([[0, 0, 0, 1.0, 0, 0, 0], 0.2 * rng.normal(size=3)])
+    u = np.concatenate([3.0 * rng.normal(size=6), rng.normal(size=3)])
+    done = evaluate(mechanism, q, u, np.zeros(9), {})
+    tolerance = acceleration_tolerance(done.kernel.mass_matrix())
+    for other in (Reference(mechanism, q, u), Lagrangian(mechanism, q, u)):
+        assert difference(done.udot, other.accelerations()) < tolerance
+        assert difference(done.kernel.energy()[:4], other.energies()) < 1e-13
+        assert difference(done.kernel.momentum(), other.momentum()) < 1e-13

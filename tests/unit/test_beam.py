@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -94,7 +96,8 @@ def test_modes_are_mass_normalised_and_match_the_mesh_matrices(
     assert n == 16
     reduced = reduce_beam(mesh, modes)
     V = modes.shapes
-    assert integrate(reduced).Mee == pytest.approx(np.eye(n), abs=1e-12)
+    assert undeformed_integrals(reduced).Mee == pytest.approx(np.eye(n), abs=1e-12)
+    assert reduced.modal_mass == pytest.approx(np.eye(n), abs=1e-12)
     assert pytest.approx(np.eye(n), abs=1e-12) == V.T @ mesh.mass @ V
     largest = np.linalg.eigvalsh(mesh.stiffness)[-1]
     assert V.T @ mesh.stiffness @ V == pytest.approx(reduced.stiffness, abs=1e-13 * largest)
@@ -126,16 +129,33 @@ def test_rigid_mass_of_a_taper_with_an_eccentric_lump():
 
 
 def test_exact_inertia_leaves_point_inertias_to_the_kernel():
-    from dataclasses import replace
+    second_order = reduced_tube()
+    bare = replace(second_order, point_inertia=np.zeros_like(second_order.point_inertia))
+    exact = replace(second_order, inertia_model="exact")
+    assert len(exact.exact_points) == len(exact.point_mass)
+    for name in ("Mrr", "Mre", "Mee", "A", "B", "A2"):
+        assert (getattr(integrate(exact), name) == getattr(integrate(bare), name)).all()
+        assert (
+            getattr(undeformed_integrals(exact), name) == getattr(integrate(second_order), name)
+        ).all()
+    assert clamped_frequencies(exact) == pytest.approx(clamped_frequencies(second_order))
 
-    linear = reduced_tube()
-    exact = replace(linear, exact_inertia=True)
-    for name in ("Js", "Jpsi", "pJp"):
-        assert not getattr(integrate(exact), name).any()
-        assert getattr(undeformed_integrals(exact), name) == pytest.approx(
-            getattr(integrate(linear), name)
-        )
-    assert clamped_frequencies(exact) == pytest.approx(clamped_frequencies(linear))
+
+@pytest.mark.parametrize("model", ["second_order", "linear"])
+def test_undeformed_matrices_do_not_depend_on_how_point_inertias_turn(model: str):
+    """Mrr, Mre and Mee of points with inertia, by the motion of every point."""
+    reduced = replace(reduced_tube(3), inertia_model=model)
+    n, M = reduced.mode_count, 0.0
+    for X, m, J, phi, psi in zip(
+        reduced.point_position, reduced.point_mass, reduced.point_inertia,
+        reduced.point_phi, reduced.point_psi, strict=True,
+    ):  # fmt: skip
+        Jv, Jw = np.hstack([np.eye(3), -cross(X), phi]), np.hstack([cross(0 * X), np.eye(3), psi])
+        M = M + m * Jv.T @ Jv + Jw.T @ J @ Jw
+    found = integrate(reduced)
+    whole = np.block([[found.Mrr, found.Mre], [found.Mre.T, found.Mee]])
+    assert whole.shape == (6 + n, 6 + n)
+    assert whole == pytest.approx(M, abs=1e-13 * np.abs(M).max())
 
 
 # ----------------------------------------------------------------------------------------- modes
@@ -321,14 +341,51 @@ def test_node_beside_the_beam_is_refused():
 # -------------------------------------------------------------------------------- second order
 
 
-def test_only_bending_pairs_in_one_plane_have_a_second_order_field():
+def test_only_pairs_of_one_family_shorten_a_beam():
     mesh = BeamMesh(L, TUBE)
-    modes = cantilever_modes(mesh, bending=2, torsion=1, axial=1)
+    modes = cantilever_modes(mesh, bending=2, torsion=2, axial=1)
     pairs = {tuple(sorted((modes.kinds[i], modes.kinds[j])))
              for i, j in reduce_beam(mesh, modes).pairs.tolist()}  # fmt: skip
-    assert pairs == {("bending_y", "bending_y"), ("bending_z", "bending_z")}
-    assert reduce_beam(mesh, modes).pair_count == 6
+    assert pairs == {(name, name) for name in ("bending_y", "bending_z", "torsion")}
+    assert reduce_beam(mesh, modes).pair_count == 9
     assert reduce_beam(mesh, modes, stiffening=False).pair_count == 0
+
+
+@pytest.mark.parametrize("stiffening", [True, False])
+def test_pairs_of_a_node_off_the_axis_move_no_mass(stiffening: bool):
+    mesh = BeamMesh(L, TUBE)
+    modes = cantilever_modes(mesh, bending=2, torsion=1)
+    plain = reduce_beam(mesh, modes, stiffening=stiffening)
+    nodes = {"camera": BeamNode(np.array([1.0, 0.1, 0.2]))}
+    reduced = reduce_beam(mesh, modes, stiffening=stiffening, nodes=nodes)
+    assert plain.mass_pair_count == plain.pair_count == reduced.mass_pair_count
+    assert reduced.pair_count == 15  # any two of five modes that turn the section
+
+
+def test_twist_shortens_a_beam_by_its_fibres_becoming_helices():
+    """A fibre at the radius a keeps its length: dx = sqrt(ds^2 - (a theta' ds)^2), over the area.
+
+    A thin tube has all its area at the polar radius; it is given apart from the mass here.
+    """
+    a = 0.11
+    section = Section(uniform(MASS), GJ=uniform(GJ), jx=uniform(JX), polar_radius=uniform(a))
+    modes = cantilever_modes(mesh := BeamMesh(L, section), torsion=1)
+    tip = reduce_beam(mesh, modes).nodes["tip"]
+    eta = 0.05 / tip.psi[0, 0]
+    s = np.linspace(0.0, L, 2001)
+    rate = 0.05 * np.pi / (2 * L) * np.cos(np.pi * s / (2 * L))  # twist of the first mode
+    shortening = np.trapezoid(np.sqrt(1 - (a * rate) ** 2) - 1.0, s)
+    assert tip.phi2[0, 0] * eta**2 / 2 == pytest.approx(shortening, rel=1e-4)  # (a theta')^2
+
+
+def test_polar_radius_is_that_of_the_mass_if_not_given():
+    own = Section(uniform(MASS), GJ=uniform(GJ), jx=uniform(JX))
+    given = replace(own, polar_radius=uniform(np.sqrt(JX / MASS)))
+    fields = [
+        reduce_beam(mesh, cantilever_modes(mesh, torsion=2)).point_phi2
+        for mesh in (BeamMesh(L, own), BeamMesh(L, given))
+    ]
+    assert fields[0] == pytest.approx(fields[1], rel=1e-12)
 
 
 @pytest.mark.parametrize("section", [TUBE, TAPER])
@@ -350,16 +407,18 @@ def test_second_order_field_keeps_the_length_of_the_centreline(section: Section)
     assert shortening == pytest.approx(polygon, abs=1e-5 * abs(polygon[-1]))
 
 
-def test_offset_point_turns_to_second_order_in_a_bending_plane():
-    """r = x + u + exp(theta) o for bending in one plane, up to third order in eta."""
-    offset = np.array([0.0, 0.3, 0.0])
-    mesh = BeamMesh(L, Section(uniform(MASS), EIz=uniform(EI)), [Lump(2.0, 1.0, offset=offset)])
-    modes = cantilever_modes(mesh, count=2)
-    reduced = reduce_beam(mesh, modes, nodes={"on": BeamNode(np.array([2.0, 0, 0]))})
+@pytest.mark.parametrize("stiffening", [True, False])
+@pytest.mark.parametrize("offset", [[0.0, 0.3, 0.0], [0.1, -0.2, 0.3]])
+def test_offset_point_turns_with_its_section_to_second_order(offset: list[float], stiffening: bool):
+    """r = x + u + exp(theta) o up to third order in eta, for bending and twist together."""
+    mesh = BeamMesh(L, TUBE, [Lump(2.0, 1.0, offset=np.array(offset))])
+    modes = cantilever_modes(mesh, bending=1, torsion=1)
+    on_axis = {"on": BeamNode(np.array([2.0, 0, 0]))}
+    reduced = reduce_beam(mesh, modes, nodes=on_axis, stiffening=stiffening)
     i, j = reduced.pairs.T
 
     def gap(scale: float) -> float:
-        eta = scale * np.array([0.2, 0.05])
+        eta = scale * np.array([0.2, 0.05, 0.03])
         products = np.where(i == j, 0.5, 1.0) * eta[i] * eta[j]
         on = reduced.nodes["on"]
         centre = on.position + on.phi @ eta + on.phi2 @ products

@@ -148,8 +148,7 @@ def prescribed_states(model: Model) -> set[tuple[str, int]]:
 def _of_body(model: Model, i: int) -> Iterator[ParameterVector]:
     body = model.mechanism.bodies[i]
     reduced = body.reduced
-    is_rigid = reduced.mode_count == 0 and len(reduced.point_mass) == 1
-    if is_rigid and not reduced.exact_inertia:
+    if reduced.mode_count == 0 and len(reduced.point_mass) == 1:
         yield ParameterVector((_mass(body, i),))
         if not body.wheels:
             yield ParameterVector(tuple(_inertia(body, i)), INERTIA)
@@ -221,11 +220,12 @@ def _damping(model: Model, i: int) -> Variable | None:
 
 
 def modal_matrices(model: Model, i: int) -> tuple[Array, Array, Array]:
-    """Mass, stiffness and damping of a body's modes, as the kernel has them."""
-    n, first = model.mechanism.bodies[i].reduced.mode_count, _first_matrix(model, i)
+    """Mass of a body's modes, undeformed; stiffness and damping, as the kernel has them."""
+    reduced, first = model.mechanism.bodies[i].reduced, _first_matrix(model, i)
+    n = reduced.mode_count
     matrices = model.sections["mode.matrices"][first : first + 3 * n * n]
-    mass, stiffness, damping = np.asarray(matrices, float).reshape(3, n, n)
-    return mass, stiffness, damping
+    _, stiffness, damping = np.asarray(matrices, float).reshape(3, n, n)
+    return reduced.modal_mass, stiffness, damping
 
 
 def _first_matrix(model: Model, i: int) -> int:
