@@ -515,6 +515,7 @@ Result Slave::step(double time, double size) {
   }
   stepper_->set_step(length, h);
   *stepper_->input_time() = now;
+  before_.assign(stepper_->state(), stepper_->state() + stepper_->state_size());
   Status status;
   if (motions_.empty()) {
     status = stepper_->step(static_cast<int64_t>(count));
@@ -526,6 +527,8 @@ Result Slave::step(double time, double size) {
   }
   if (status.code != Code::ok) {
     refuse(status);
+    // The instance stays at the last internal step that was good, unless nothing can be read there.
+    if (stepper_->evaluate().code != Code::ok) stepper_->restore(before_.data());
     return Result::discard;
   }
   clock_ = time + size;

@@ -105,6 +105,7 @@ class Slave {
 
   std::vector<Signal> signals_;  // scratch of the calls below, to allocate once
   std::vector<double> numbers_;
+  std::vector<double> before_;  // the kernel's state at the start of a step
   std::vector<uint64_t> seen_;  // per variable: the setting call that last named it
   uint64_t calls_ = 0;
   std::string message_;

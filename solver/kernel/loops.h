@@ -43,9 +43,11 @@ namespace pliant::PLIANT_ISA {
 // were meant to be parallel, or ten times the widest gap (in rad, or parts of L). Of an
 // overconstrained mechanism (Bricard's) that is a little open, as all are within a step, the
 // redundant direction differs from the others by about the gap, and would be followed with enormous
-// forces; while one that merely passes a singular position closed should keep its force.
+// forces; while one that merely passes a singular position closed should keep its force. Never more
+// than 1e-3 rad: loops that are wide open are to be pulled together.
 constexpr double kDependent = 1e-10;
 constexpr double kDependentByGap = 100.0;
+constexpr double kDependentAtMost = 1e-6;
 // Pivot of the scaled Lambda that is rounding: what a row does is lost behind the other rows.
 constexpr double kLost = 1e-13;
 // How far a row that takes no force may open and go on opening: radians, or parts of L.
@@ -425,7 +427,7 @@ inline void find_live_rows(const Model& m, Data<T>& d) {
     gap = std::max(gap, std::fabs(value(d.loop_row[i].gap)) / m.row_size[i]);
     for (int32_t j = 0; j <= i; ++j) A[i * rows + j] *= m.row_scale[i] * m.row_scale[j];
   }
-  d.least_pivot = std::max(kDependent, kDependentByGap * gap * gap);
+  d.least_pivot = std::max(kDependent, std::min(kDependentByGap * gap * gap, kDependentAtMost));
   d.loop_rank = find_independent(A, rows, d.pivot_order.data(), d.least_pivot);
 }
 

@@ -19,7 +19,7 @@ def arm_system() -> pl.System:
 
 @pytest.fixture(scope="session")
 def arm_fmu(arm_system, tmp_path_factory) -> Path:
-    return pl.export_fmu(arm_system, tmp_path_factory.mktemp("arm") / "arm.fmu")
+    return pl.export_fmu(arm_system, tmp_path_factory.mktemp("arm") / "arm.fmu", step=1e-3)
 
 
 @pytest.fixture(scope="session")

@@ -452,7 +452,10 @@ def test_start_values_depend_on_the_parameters_that_are_listed_and_no_other(case
         if not isinstance(variable.source, Parameter):
             continue
         values = Reader(table, with_parameter(table, number)).values(inputs)
-        changed = {row for row in listed if values[row] != base[row]}
+        # (-g + a) + g leaves rounding of g where nothing depends on it
+        changed = {
+            row for row in listed if abs(values[row] - base[row]) > 1e-14 * (1.0 + abs(base[row]))
+        }
         for row in changed:
             assert number in listed[row], (table.variables[row].name, variable.name)
         if variable.source.scope.kind in ("q", "u"):

@@ -74,8 +74,6 @@ def in_phase(library, phase: str) -> RawSlave:
     assert slave.call("fmi2ExitInitializationMode") == OK
     assert slave.do_step(0.0, 1e-3) == OK
     if phase == "discarded":
-        # fails some steps on, at a state whose own accelerations can be had: at the wrist, since
-        # booms bent by several radians have none
         assert slave.set_real(["joint.wrist_roll.tau"], [1e9]) == OK
         assert slave.do_step(1e-3, 1.0) == DISCARD
     if phase == "terminated":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from ctypes import byref
 
 import numpy as np
@@ -126,15 +127,15 @@ def test_a_diverging_step_is_discarded_at_the_last_good_time_and_a_restored_stat
         instance.initialize()
         assert instance.do_step(0.0, 0.1) == OK
     good = slave.save()
-    # at the wrist: booms that are bent by several radians have no accelerations to be read
     assert slave.set_real(["joint.wrist_roll.tau"], [1e9]) == OK
     assert slave.do_step(0.1, 1.0) == DISCARD
     message = slave.messages[-1]
     assert "grew without bound" in message
     assert slave.logged[-1][:2] == (DISCARD, "logStatusDiscard")
-    # somewhere inside, and what can be read there is of mechanics
-    assert 0.1 < slave.last_successful_time < 1.1
-    assert f"t = {slave.last_successful_time:.12g} s" in message
+    # at the last internal step where something can be read, which is of mechanics
+    assert 0.1 <= slave.last_successful_time < 1.1
+    failed = float(re.search(r"t = (\S+) s", message)[1])
+    assert slave.last_successful_time <= failed
     values = np.array(slave.get_real(range(19, 112)))
     assert np.isfinite(values).all()
     assert np.abs(slave.get_real(["joint.elbow_pitch.qd"])).max() < 1e8

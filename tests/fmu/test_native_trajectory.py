@@ -91,7 +91,7 @@ def test_ten_seconds_through_fmpy_are_those_of_the_simulation_bitwise(
 
 
 def test_the_python_flavour_gives_the_same_bits(arm_system, arm, inputs, trajectory, tmp_path):
-    python = pl.export_fmu(arm_system, tmp_path / "python.fmu", flavour="python")
+    python = pl.export_fmu(arm_system, tmp_path / "python.fmu", flavour="python", step=STEP)
     assert np.array_equal(driven_by_fmpy(python, arm, inputs), trajectory)
 
 
@@ -109,7 +109,7 @@ def test_longer_communication_steps_are_the_same_internal_steps(arm_system, arm,
 @pytest.mark.parametrize("integrator", ["euler_cromer", "rk4"])
 def test_other_integrators_are_those_of_the_simulation(arm_system, tmp_path, arm, integrator):
     steps = 300
-    fmu = pl.export_fmu(arm_system, tmp_path / "arm.fmu", integrator=integrator)
+    fmu = pl.export_fmu(arm_system, tmp_path / "arm.fmu", integrator=integrator, step=STEP)
     inputs = held_inputs(len(names(arm, "input")), steps)
     twin = Twin(arm_system, outputs_of(arm), step=STEP, integrator=integrator)
     for values in inputs:

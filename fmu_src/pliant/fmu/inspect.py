@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 import re
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -39,6 +40,17 @@ _CAPABILITIES = {
 }
 
 
+# what reading a damaged archive raises
+_UNREADABLE = (
+    OSError,
+    zipfile.BadZipFile,
+    zlib.error,
+    NotImplementedError,
+    EOFError,
+    RuntimeError,
+)
+
+
 class FmuFile:
     """An FMU on disk. Raises a ModelError if the file is no FMU at all."""
 
@@ -56,7 +68,7 @@ class FmuFile:
                 self._data = archive.read(_DATA) if self._has_data else None
         except FileNotFoundError:
             raise self._error("no such file") from None
-        except (OSError, zipfile.BadZipFile, NotImplementedError, EOFError, RuntimeError) as error:
+        except _UNREADABLE as error:
             if isinstance(error, OSError) and error.strerror:
                 raise self._error(f"cannot be read: {error.strerror}") from None
             raise self._error(f"is no FMU, or a damaged one: {error}") from None
