@@ -78,6 +78,8 @@ def allowed_motions(kernel: Kernel, basis: Array) -> Array:
 def loop_speed_jacobian(model: Model, kernel: Kernel) -> Array:
     """(free directions, u_size): derivatives of the speeds along them by all speeds."""
     signals = loop_signals(model, kernel, "loop_speed")
+    if not len(signals):
+        return np.zeros((0, model.u_size))
     columns = [kernel.derivative(signals, u=unit) for unit in np.eye(model.u_size)]
     return np.asarray(np.array(columns).reshape(model.u_size, len(signals)).T)
 

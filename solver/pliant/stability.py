@@ -25,7 +25,7 @@ largest s v^T (D/d + C/c) v + v^T K v / w^2, an eigenvalue problem for a given s
 improved in turn, which converges quadratically.
 
 In K are all stiffnesses that the model has where it starts, at rest: modes, springs of joints and
-loops, weight and loads at t = 0, by the exact derivatives of the kernel's accelerations; and the
+loops, weight and loads at t = 0, by the exact derivatives of the kernel's forces; and the
 stops of joints and loops as if all were touched. Loops leave only some motions: all matrices are
 taken over a basis of these. Prescribed joints are held.
 
@@ -46,11 +46,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import cholesky, eigh, solve_triangular
 
-from pliant._kernel import QUANTITIES, Kernel
-from pliant.closing import allowed_motions, loop_signals, loop_speed_jacobian
-from pliant.coordinates import coordinate_rates
+from pliant._kernel import Kernel
+from pliant.at_rest import AtRest, Indices
+from pliant.closing import loop_signals, loop_speed_jacobian
 from pliant.errors import StepWarning, warn
-from pliant.inputs import Motions
 from pliant.mechanism import TreeJoint
 from pliant.model import Model
 from pliant.modes import highest_frequency
@@ -213,27 +212,16 @@ class _Linearised(NamedTuple):
 
 
 def _linearised(model: Model) -> _Linearised:
-    kernel = Kernel(model.blob)
-    kernel.configure(
-        step=1.0,
-        integrator="leapfrog",
-        algorithm="order_n",
-        node_rotation="exact",
-        audit=False,
-        loop_steps=np.inf,  # loops are stabilised as fast as the step allows, and no faster
-    )
-    Motions(model, kernel).start()
-    rest = np.zeros(model.u_size)
-    kernel.accelerations(kernel.q.copy(), rest, rest)
-    mass = np.asarray(kernel.mass_matrix())
-    basis = _allowed_motions(model, kernel)
-    basis = solve_triangular(cholesky(basis.T @ mass @ basis), basis.T, trans="T").T
-    freedoms = list(_freedoms(model, kernel))
+    rested = AtRest(model)
+    speeds = _moving(model)
+    basis = rested.allowed(speeds)
+    basis = solve_triangular(cholesky(basis.T @ rested.mass() @ basis), basis.T, trans="T").T
+    freedoms = list(_freedoms(rested.model, rested.kernel))
     stops = list(_stops(freedoms))
     damping = [*_damping(model, freedoms), *_friction(freedoms)]
     return _Linearised(
         basis=basis,
-        stiffness=_stiffness(model, kernel, mass, basis) + basis.T @ _sum(stops, basis),
+        stiffness=rested.stiffness(speeds, basis) + basis.T @ _sum(stops, basis),
         springs=list(_springs(model, freedoms)),
         stops=stops,
         damping=[r for r in damping if isinstance(r.along, slice)],
@@ -282,25 +270,15 @@ def _largest(slowing: Array, stiffness: Array) -> tuple[float, Array]:
     return largest, v
 
 
-def _allowed_motions(model: Model, kernel: Kernel) -> Array:
-    """(u_size, n): a basis of the motions that loops and prescribed joints allow."""
+def _moving(model: Model) -> Indices:
+    """All speeds but those of prescribed joints."""
     held = [
         i
         for joint in model.joints
         if model.mechanism.bodies[joint.body].joint.prescribed
         for i in range(joint.u.start, joint.u.stop)
     ]
-    return allowed_motions(kernel, np.delete(np.eye(model.u_size), held, axis=1))
-
-
-def _stiffness(model: Model, kernel: Kernel, mass: Array, basis: Array) -> Array:
-    """K = -M da/dq over a basis of motions, at rest where the kernel stands."""
-    rows = [(QUANTITIES.index("udot"), 0, i) for i in range(model.u_size)]
-    signals = kernel.signals(np.array(rows, np.int32).reshape(-1, 3))
-    q = kernel.q.copy()
-    columns = [kernel.derivative(signals, q=coordinate_rates(model, q, v)) for v in basis.T]
-    K = -basis.T @ mass @ np.array(columns).reshape(len(columns), model.u_size).T
-    return np.asarray(0.5 * (K + K.T))
+    return np.delete(np.arange(model.u_size), held)
 
 
 # ----------------------------------------------------------------------------- what resists motion
@@ -334,7 +312,7 @@ def _springs(model: Model, freedoms: list[_Freedoms]) -> Iterator[_Resistance]:
 
 
 def _stops(freedoms: list[_Freedoms]) -> Iterator[_Resistance]:
-    """Those that are not touched, and so not in the kernel's accelerations."""
+    """Those that are not touched, and so not in the kernel's forces."""
     for where, along, position, joint in freedoms:
         if joint.stop_stiffness.any():
             inside = (joint.stop_lower <= position) & (position <= joint.stop_upper)
