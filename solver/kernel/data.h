@@ -23,7 +23,6 @@ struct BodyWork {
   M3<T> R;       // head axes
   V3<T> p;       // head position
   Vec6<T> V;     // head velocity
-  Vec6<T> dV;    // what the speeds du make of it (see Data::du)
   Vec6<T> bias;  // head acceleration for zero accelerations inboard and zero joint accelerations
   V3<T> arm;     // from where it hangs (rigid parent's head, flexible parent's node) to the head
   V3<T> moment;  // first mass moment about the head
@@ -57,7 +56,6 @@ struct NodeWork {
   M3<T> R;       // node axes
   V3<T> r;       // from the head
   Vec6<T> V;     // velocity
-  Vec6<T> dV;    // what the speeds du make of it
   Vec6<T> bias;  // acceleration for zero accelerations of head and modes
 };
 
@@ -101,6 +99,8 @@ struct Data {
         u(m.u_size),
         du(m.u_size),
         u_damped(m.u_size),
+        head_dV(m.bodies.size()),
+        node_dV(m.nodes.size()),
         udot(m.u_size),
         input(m.input_size),
         held(m.dof_count),
@@ -141,15 +141,16 @@ struct Data {
   std::size_t bytes() const {
     return sizeof(*this) + body.bytes() + dof.bytes() + internal.bytes() + coupling.bytes() +
            node.bytes() + jacobian.bytes() + q.bytes() + u.bytes() + du.bytes() + u_damped.bytes() +
-           udot.bytes() + input.bytes() + held.bytes() + field_q.bytes() + field_u.bytes() +
-           field_du.bytes() + field_a.bytes() + field_bias.bytes() + field_mass.bytes() +
-           field_column.bytes() + field_product.bytes() + psi.bytes() + loaded.bytes() +
-           pack_rhs.bytes() + node_column.bytes() + pack_rows.bytes() + path.bytes() +
-           loop_row.bytes() + loop_freedom.bytes() + loop_target.bytes() + loop_angle.bytes() +
-           column.bytes() + column_sum.bytes() + row_jacobian.bytes() + kinematic_matrix.bytes() +
-           lambda_matrix.bytes() + lambda_factor.bytes() + multiplier.bytes() +
-           multiplier_scratch.bytes() + row_scratch.bytes() + row_bias.bytes() +
-           row_bias_before.bytes() + pivot_scale.bytes() + pivot_order.bytes();
+           head_dV.bytes() + node_dV.bytes() + udot.bytes() + input.bytes() + held.bytes() +
+           field_q.bytes() + field_u.bytes() + field_du.bytes() + field_a.bytes() +
+           field_bias.bytes() + field_mass.bytes() + field_column.bytes() + field_product.bytes() +
+           psi.bytes() + loaded.bytes() + pack_rhs.bytes() + node_column.bytes() +
+           pack_rows.bytes() + path.bytes() + loop_row.bytes() + loop_freedom.bytes() +
+           loop_target.bytes() + loop_angle.bytes() + column.bytes() + column_sum.bytes() +
+           row_jacobian.bytes() + kinematic_matrix.bytes() + lambda_matrix.bytes() +
+           lambda_factor.bytes() + multiplier.bytes() + multiplier_scratch.bytes() +
+           row_scratch.bytes() + row_bias.bytes() + row_bias_before.bytes() + pivot_scale.bytes() +
+           pivot_order.bytes();
   }
 
   Buffer<BodyWork<T>> body;
@@ -164,6 +165,7 @@ struct Data {
   // (integrators.h): velocity products of du are added, times `correction`; friction, damping and
   // the rates of loops count at the speed u_damped + damping_time udot.
   Buffer<T> du, u_damped;
+  Buffer<Vec6<T>> head_dV, node_dV;  // what du makes of the velocities of heads and nodes
   double correction = 0.0, damping_time = 0.0;
   Buffer<T> udot;
   Buffer<T> input;             // at that time

@@ -70,7 +70,7 @@ PLIANT_INLINE ExponentialMap<T> node_turn(Count n, const Vector3* psi, const T* 
 
 // Node of a flexible body: pose, velocity, bias acceleration and Jacobian of the modes, from the
 // head's: v_k = v + w x r + phi eta', w_k = w + T psi eta'.
-template <class T, class Count>
+template <bool corrected, class T, class Count>
 inline void node_kinematics(Count n, const Model& m, Data<T>& d, int32_t index) {
   const NodeConst& c = m.nodes[index];
   const BodyConst& b = m.bodies[c.body];
@@ -106,27 +106,42 @@ inline void node_kinematics(Count n, const Model& m, Data<T>& d, int32_t index) 
   for (int32_t i = 0; i < n; ++i) jacobian[i] = {body.R * shape[i], tangent * psi[i]};
   node.r = body.R * position;
   node.R = body.R * (turn.R * c.rotation);
-  node.bias = {body.R * product, V3<T>::zero()};
 
-  // Velocity of the node for the head's and the modes' rates; adds its velocity products.
-  const auto velocity = [&](const Vec6<T>& head, const T* rates, T times) {
-    V3<T> slide = V3<T>::zero();
-    for (int32_t i = 0; i < n; ++i) slide += shape[i] * rates[i];
-    const V3<T> angle_rate = combined(n, psi, rates), w = head.ang;
+  // Velocity of the node for the head's and the modes' rates, and its velocity products.
+  const auto velocity = [&](const Vec6<T>& head, const T* rates, Vec6<T>& products) {
+    V3<T> slide = V3<T>::zero(), angle_rate = V3<T>::zero();
+    for (int32_t i = 0; i < n; ++i) {
+      slide += shape[i] * rates[i];
+      angle_rate += V3<T>::load(psi[i].x) * rates[i];
+    }
+    const V3<T> w = head.ang;
     const V3<T> slide_W = body.R * slide, turn_W = tangent * angle_rate;
     const V3<T> wxr = cross(w, node.r);
-    node.bias += Vec6<T>{cross(w, wxr + slide_W * T(2.0)),
-                         cross(w, turn_W) + body.R * turn.bias(angle_rate)} *
-                 times;
+    products = {cross(w, wxr + slide_W * T(2.0)),
+                cross(w, turn_W) + body.R * turn.bias(angle_rate)};
     return Vec6<T>{head.lin + wxr + slide_W, w + turn_W};
   };
-  node.V = velocity(body.V, etad, T(1.0));
-  if (d.correction != 0.0) node.dV = velocity(body.dV, change, weight);
+  Vec6<T> products;
+  node.V = velocity(body.V, etad, products);
+  node.bias = {products.lin + body.R * product, products.ang};
+  if (corrected) {
+    d.node_dV[index] = velocity(d.head_dV[c.body], change, products);
+    node.bias += products * weight;
+  }
+}
+
+template <bool corrected, class T>
+inline void node_kinematics(const Model& m, Data<T>& d, int32_t index) {
+  with_count(m.bodies[m.nodes[index].body].modes,
+             [&](auto n) { node_kinematics<corrected>(n, m, d, index); });
 }
 
 template <class T>
 inline void node_kinematics(const Model& m, Data<T>& d, int32_t index) {
-  with_count(m.bodies[m.nodes[index].body].modes, [&](auto n) { node_kinematics(n, m, d, index); });
+  if constexpr (std::is_same_v<T, double>) {
+    if (d.correction != 0.0) return node_kinematics<true>(m, d, index);
+  }
+  node_kinematics<false>(m, d, index);
 }
 
 // y += A x for a symmetric matrix A, by its columns.
@@ -143,7 +158,7 @@ PLIANT_INLINE void add_product(Count n, const double* __restrict A, const T* x, 
 // the velocity products of du.
 template <bool corrected, class T, class Count>
 inline void flexible_terms(Count n, const Model& m, const BodyConst& b, Data<T>& d,
-                           BodyWork<T>& body) {
+                           BodyWork<T>& body, const Vec6<T>& head_dV) {
   const T* eta = &d.q[b.q0 + b.joint_qs];
   const T* etad = &d.u[b.u0 + b.dofs];
   const T* change = &d.du[b.u0 + b.dofs];
@@ -187,7 +202,7 @@ inline void flexible_terms(Count n, const Model& m, const BodyConst& b, Data<T>&
   }
 
   const V3<T> w = transposed_times(body.R, body.V.ang);  // head frame, as all until the end
-  const V3<T> dw = corrected ? transposed_times(body.R, body.dV.ang) : V3<T>::zero();
+  const V3<T> dw = corrected ? transposed_times(body.R, head_dV.ang) : V3<T>::zero();
   const T two = T(2.0);
   const M3<T> axes = M3<T>::identity();
   M3<T> centrifugal = outer(w, w) - axes * dot(w, w);  // by rows, as Q
@@ -360,14 +375,10 @@ inline void flexible_terms(Count n, const Model& m, const BodyConst& b, Data<T>&
   }
 }
 
-template <class T>
-inline void flexible_terms(const Model& m, const BodyConst& b, Data<T>& d, BodyWork<T>& body) {
-  with_count(b.modes, [&](auto n) {
-    if constexpr (std::is_same_v<T, double>) {
-      if (d.correction != 0.0) return flexible_terms<true>(n, m, b, d, body);
-    }
-    flexible_terms<false>(n, m, b, d, body);
-  });
+template <bool corrected, class T>
+inline void flexible_terms(const Model& m, const BodyConst& b, Data<T>& d, BodyWork<T>& body,
+                           const Vec6<T>& head_dV) {
+  with_count(b.modes, [&](auto n) { flexible_terms<corrected>(n, m, b, d, body, head_dV); });
 }
 
 }  // namespace pliant::PLIANT_ISA

@@ -84,14 +84,14 @@ inline void wheel_terms(const Model& m, const BodyConst& b, Data<T>& d, BodyWork
     const int32_t row = b.modes + k;
     const T inertia = T(c.inertia);
     V3<T> axis = body.R * c.axis;
-    V3<T> w = body.V.ang, dw = body.dV.ang;
+    V3<T> w = body.V.ang, dw = d.head_dV[c.body].ang;
     T drag = T(0.0);
     const Vec6<T>* jacobian = nullptr;
     if (b.modes > 0) {
       const NodeWork<T>& node = d.node[c.node];
       axis = node.R * c.axis;
       w = node.V.ang;
-      dw = node.dV.ang;
+      dw = d.node_dV[c.node].ang;
       drag = inertia * dot(axis, node.bias.ang);
       jacobian = &d.jacobian[m.nodes[c.node].work0];
     }
@@ -110,41 +110,41 @@ inline void wheel_terms(const Model& m, const BodyConst& b, Data<T>& d, BodyWork
   }
 }
 
-// Velocity of a head for that of where the joint hangs and the joint's speeds, and the
-// acceleration by their products. The joint's axes must be in Data.
-template <class T>
-struct HeadVelocity {
-  Vec6<T> V, products;
-};
-
-template <class T>
-PLIANT_INLINE HeadVelocity<T> head_velocity(const BodyConst& b, const DofWork<T>* dof, V3<T> arm,
-                                            const Vec6<T>& inboard, const T* u) {
-  const V3<T> w = inboard.ang;
-  V3<T> slide = V3<T>::zero();
-  for (int32_t k = 0; k < b.translations; ++k) slide += dof[k].axis * u[k];
-  const V3<T> wxarm = cross(w, arm);
-  // Rotations in sequence; each axis is carried by the ones before it, those of a quaternion by
-  // all together.
-  V3<T> spin = w, spin_products = V3<T>::zero();
-  for (int32_t k = b.translations; k < b.dofs; ++k) {
-    const V3<T> turn = dof[k].axis * u[k];
-    spin_products += cross(b.quaternion ? w : spin, turn);
-    spin += turn;
-  }
-  return {{inboard.lin + wxarm + slide, spin}, {cross(w, wxarm + slide * T(2.0)), spin_products}};
-}
-
 // Forces of a rigid body by its spin, about its head.
 template <class T>
 PLIANT_INLINE Vec6<T> spin_force(const BodyWork<T>& body, V3<T> w) {
   return {cross(w, cross(w, body.moment)), cross(w, body.M.C * w)};
 }
 
+// Velocity of a head while the joint's freedoms are added to that of where the joint hangs, and the
+// acceleration by products of velocities.
 template <class T>
+struct HeadVelocity {
+  V3<T> w;  // where the joint hangs
+  V3<T> slide, spin, spin_products;
+
+  PLIANT_INLINE explicit HeadVelocity(const Vec6<T>& inboard)
+      : w(inboard.ang), slide(V3<T>::zero()), spin(w), spin_products(V3<T>::zero()) {}
+
+  PLIANT_INLINE void add_slide(V3<T> axis, T u) { slide += axis * u; }
+  // Each axis is carried by the rotations before it; those of a quaternion, `together`, are not.
+  PLIANT_INLINE void add_turn(V3<T> axis, T u, bool together) {
+    const V3<T> turn = axis * u;
+    spin_products += cross(together ? w : spin, turn);
+    spin += turn;
+  }
+  PLIANT_INLINE Vec6<T> velocity(const Vec6<T>& inboard, V3<T> arm) const {
+    return {inboard.lin + cross(w, arm) + slide, spin};
+  }
+  PLIANT_INLINE Vec6<T> products(V3<T> arm) const {
+    return {cross(w, cross(w, arm) + slide * T(2.0)), spin_products};
+  }
+};
+
+// `corrected`: with the velocity products of du.
+template <bool corrected, class T>
 inline void outward(const Model& m, Data<T>& d) {
   const auto count = static_cast<int32_t>(m.bodies.size());
-  const bool corrected = d.correction != 0.0;
   const T weight = T(d.correction);
   for (int32_t i = 0; i < count; ++i) {
     const BodyConst& b = m.bodies[i];
@@ -152,66 +152,75 @@ inline void outward(const Model& m, Data<T>& d) {
     BodyWork<T>& body = d.body[i];
     DofWork<T>* dof = &d.dof[b.dof0];
     const T* q = &d.q[b.q0];
+    const T* u = &d.u[b.u0];
+    const T* du = &d.du[b.u0];
 
     // Where the joint hangs: a rigid parent's head, a flexible parent's node, or the ground.
     M3<T> R;
     V3<T> p;
-    Vec6<T> V, dV, bias = Vec6<T>::zero();
+    Vec6<T> V, dV = Vec6<T>::zero(), bias = Vec6<T>::zero();
     if (b.parent < 0) {
       R = M3<T>::identity();
       p = V3<T>::zero();
-      V = dV = Vec6<T>::zero();
+      V = Vec6<T>::zero();
     } else if (b.parent_node < 0) {
       const BodyWork<T>& parent = d.body[b.parent];
       R = parent.R;
       p = parent.p;
       V = parent.V;
-      dV = parent.dV;
+      if (corrected) dV = d.head_dV[b.parent];
     } else {
       const NodeWork<T>& node = d.node[b.parent_node];
       R = node.R;
       p = d.body[b.parent].p + node.r;
       V = node.V;
-      dV = node.dV;
+      if (corrected) dV = d.node_dV[b.parent_node];
       bias = node.bias;
     }
 
-    // Position: translations, then rotations in sequence.
+    // Translations, then rotations in sequence; arm = y of the derivation.
+    HeadVelocity<T> own(V), change(dV);
     V3<T> arm = R * b.p_PJ;
     for (int32_t k = 0; k < b.translations; ++k) {
-      dof[k].axis = R * c[k].axis_parent;
-      arm += dof[k].axis * q[k];
+      const V3<T> axis = R * c[k].axis_parent;
+      dof[k].axis = axis;
+      arm += axis * q[k];
+      own.add_slide(axis, u[k]);
+      if (corrected) change.add_slide(axis, du[k]);
+      if (d.held[b.dof0 + k]) bias.lin += axis * dof[k].acceleration;
     }
+    const V3<T> bias_lin = bias.lin + cross(bias.ang, arm);
     if (b.quaternion) {
       R = R * (M3<T>::load(b.R_PJ.c) * matrix_of(q + b.translations));
-      for (int32_t k = 0; k < 3; ++k) dof[b.translations + k].axis = R.c[k];
+      for (int32_t axis = 0; axis < 3; ++axis) {
+        const int32_t k = b.translations + axis;
+        dof[k].axis = R.c[axis];
+        own.add_turn(R.c[axis], u[k], true);
+        if (corrected) change.add_turn(R.c[axis], du[k], true);
+      }
     } else if (b.rotations == 0) {
       R = R * b.R_PJ;
     } else {
       for (int32_t k = b.translations; k < b.dofs; ++k) {
         T sine, cosine;
         sine_cosine(q[k], sine, cosine);
-        dof[k].axis = R * (k == b.translations ? c[k].axis_parent : c[k].axis);
+        const V3<T> axis = R * (k == b.translations ? c[k].axis_parent : c[k].axis);
         R = R * (M3<T>::load(c[k].K0.c) + M3<T>::load(c[k].K1.c) * cosine +
                  M3<T>::load(c[k].K2.c) * sine);
+        dof[k].axis = axis;
+        own.add_turn(axis, u[k], false);
+        if (corrected) change.add_turn(axis, du[k], false);
+        if (d.held[b.dof0 + k]) bias.ang += axis * dof[k].acceleration;
       }
     }
     body.R = R;
     body.p = p + arm;
     body.arm = arm;
-
-    // Velocity, and the acceleration that is there without any of the unknown ones.
-    const HeadVelocity<T> own = head_velocity(b, dof, arm, V, &d.u[b.u0]);
-    body.V = own.V;
-    body.bias = motion_at(bias, arm) + own.products;
+    body.V = own.velocity(V, arm);
+    body.bias = Vec6<T>{bias_lin, bias.ang} + own.products(arm);
     if (corrected) {
-      const HeadVelocity<T> change = head_velocity(b, dof, arm, dV, &d.du[b.u0]);
-      body.dV = change.V;
-      body.bias += change.products * weight;
-    }
-    for (int32_t k = 0; k < b.dofs; ++k) {
-      if (!d.held[b.dof0 + k]) continue;
-      (k < b.translations ? body.bias.lin : body.bias.ang) += dof[k].axis * dof[k].acceleration;
+      d.head_dV[i] = dV = change.velocity(dV, arm);
+      body.bias += change.products(arm) * weight;
     }
     joint_efforts(m, b, d);
 
@@ -220,16 +229,25 @@ inline void outward(const Model& m, Data<T>& d) {
       body.M.A = M3<T>::identity() * T(b.mass);
       body.M.B = cross_matrix(-body.moment);
       body.M.C = rotated(R, b.inertia);
-      body.G = spin_force(body, body.V.ang) * T(-1.0);
-      if (corrected) body.G -= spin_force(body, body.dV.ang) * weight;
+      Vec6<T> force = spin_force(body, body.V.ang);
+      if (corrected) force += spin_force(body, dV.ang) * weight;
+      body.G = {-force.lin, -force.ang};
     } else {
-      flexible_terms(m, b, d, body);
+      flexible_terms<corrected>(m, b, d, body, dV);
       for (int32_t k = 0; k < b.actives; ++k) {
-        node_kinematics(m, d, m.active_nodes[b.active0 + k]);
+        node_kinematics<corrected>(m, d, m.active_nodes[b.active0 + k]);
       }
     }
     if (b.wheels > 0) wheel_terms(m, b, d, body);
   }
+}
+
+template <class T>
+inline void outward(const Model& m, Data<T>& d) {
+  if constexpr (std::is_same_v<T, double>) {
+    if (d.correction != 0.0) return outward<true>(m, d);
+  }
+  outward<false>(m, d);
 }
 
 // A load at a node, world axes: [f; r x f + t] on the head, Jacobian^T [f; t] on the modes. On

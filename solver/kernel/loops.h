@@ -96,7 +96,7 @@ inline LoopEnd<T> loop_end(const Model& m, Data<T>& d, int32_t node) {
   if (m.bodies[c.body].modes > 0) {
     node_kinematics(m, d, node);
     const NodeWork<T>& n = d.node[node];
-    return {body.p + n.r, n.R, n.V, n.dV, n.bias};
+    return {body.p + n.r, n.R, n.V, d.node_dV[node], n.bias};
   }
   const V3<T> r = body.R * V3<T>::load(c.position.x);
   const V3<T> w = body.V.ang;
@@ -106,9 +106,9 @@ inline LoopEnd<T> loop_end(const Model& m, Data<T>& d, int32_t node) {
                  Vec6<T>::zero(),
                  {cross(w, cross(w, r)), V3<T>::zero()}};
   if (d.correction != 0.0) {
-    const V3<T> dw = body.dV.ang;
-    end.dV = motion_at(body.dV, r);
-    end.bias.lin += cross(dw, cross(dw, r)) * T(d.correction);
+    const Vec6<T>& dV = d.head_dV[c.body];
+    end.dV = motion_at(dV, r);
+    end.bias.lin += cross(dV.ang, cross(dV.ang, r)) * T(d.correction);
   }
   return end;
 }
