@@ -29,6 +29,7 @@ from cases import (  # noqa: E402
     bar,
     elastica,
     free_tree,
+    moving_systems,
     platform_runs,
     rotating_beams,
     spinning,
@@ -101,6 +102,41 @@ def energy_error() -> Figure:
         ax.minorticks_off()
     axes[0].set_ylabel("largest error in 3 s, relative")
     axes[0].legend(loc="upper left", bbox_to_anchor=(0.0, 0.57))
+    return result
+
+
+@figure
+def integrators() -> Figure:
+    """Error of positions over the step, by integrator: soft, stiff, free and closed systems."""
+    colours = {"euler_cromer": RED, "leapfrog": ORANGE, "rk4": BLUE}
+    systems = [
+        ("Soft: tumbling tree, modest vibration", moving_systems.vibrating_tree(0.3), 16e-3, 4.8),
+        ("Stiff: crane, slow swing, fast jib", moving_systems.stiff_crane(), 8e-3, 4.8),
+        ("Free: tumbling tree, strong vibration", moving_systems.vibrating_tree(1.0), 16e-3, 4.8),
+        ("Closed: plane four-bar", moving_systems.four_bar(speed=8.0), 8e-3, 2.4),
+    ]
+    result, axes = panels(2, 2, size=(9.5, 7.6))
+    for ax, (title, system, longest, duration) in zip(axes.flat, systems, strict=True):
+        steps = longest / 2.0 ** np.arange(6)
+        exact = moving_systems.motion_of(system, steps[-1] / 4, duration, "rk4")
+        for integrator, colour in colours.items():
+            errors = []
+            for h in steps.tolist():
+                try:
+                    found = moving_systems.motion_of(system, h, duration, integrator)
+                    errors.append(moving_systems.apart(found, exact))
+                except pl.SolverError:
+                    errors.append(np.nan)
+            ax.loglog(steps, errors, "o-", color=colour, label=integrator, markersize=4.5)
+            order = {"euler_cromer": 1, "leapfrog": 2, "rk4": 4}[integrator]
+            slope_mark(ax, steps[3], errors[3], order)
+        ax.set_title(title)
+        ax.set_xlabel("step")
+        ax.set_xticks(steps, [f"{h * 1e3:g} ms" for h in steps])
+        ax.minorticks_off()
+    for ax in axes[:, 0]:
+        ax.set_ylabel("rms distance of nodes from a fine run, m")
+    axes[0, 0].legend(loc="lower right")
     return result
 
 
