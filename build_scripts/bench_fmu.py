@@ -145,8 +145,8 @@ def in_fmpy(fmu: Path) -> Iterator[Callable[[], None]]:
 def measure(timer: Timer) -> Results:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        native = pl.export_fmu(MODEL_FILE, folder / "native.fmu")
-        python = pl.export_fmu(MODEL_FILE, folder / "python.fmu", flavour="python")
+        native = pl.export_fmu(MODEL_FILE, folder / "native.fmu", step=STEP)
+        python = pl.export_fmu(MODEL_FILE, folder / "python.fmu", flavour="python", step=STEP)
         with zipfile.ZipFile(native) as archive:
             archive.extractall(folder / "native")
             model = archive.getinfo("resources/model.pliant").file_size

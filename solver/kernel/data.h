@@ -163,7 +163,7 @@ struct Data {
   Buffer<T> q, u;  // where the accelerations are evaluated
   // Of an integrator that knows the speeds in the middle of its step by extrapolation only
   // (integrators.h): velocity products of du are added, times `correction`; friction, damping and
-  // the rates of loops count at the speed u_damped + damping_time udot.
+  // the rates of loops count at the speed u_damped + damping_time udot. Zero: not so.
   Buffer<T> du, u_damped;
   Buffer<Vec6<T>> head_dV, node_dV;  // what du makes of the velocities of heads and nodes
   double correction = 0.0, damping_time = 0.0;

@@ -268,7 +268,6 @@ class Dynamics {
     if (u != d.u.data()) std::copy(u, u + m.u_size, d.u.begin());
     d.correction = d.damping_time = d.bias_trend = 0.0;
     drive(t, since, d.q.data(), d.u.data());
-    std::copy(d.u.begin(), d.u.end(), d.u_damped.begin());
     d.loop_time = loop_time();
     for (const LoopConst& loop : m.loops) drive_loop(m, loop, t, 0.0, d);
   }

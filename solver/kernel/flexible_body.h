@@ -319,7 +319,7 @@ inline void flexible_terms(Count n, const Model& m, const BodyConst& b, Data<T>&
     }
   }
 
-  const T* damped = &d.u_damped[b.u0 + b.dofs];
+  const T* damped = corrected ? &d.u_damped[b.u0 + b.dofs] : etad;
   const T later = T(d.damping_time);
   if (b.diagonal) {
     for (int32_t i = 0; i < n; ++i) {

@@ -60,7 +60,8 @@ PLIANT_INLINE void joint_efforts(const Model& m, const BodyConst& b, Data<T>& d)
     if (!c[k].passive) return;
     const T u = d.u[b.u0 + k];
     const PassiveEffort<T> effort = passive_effort(c[k], position, u);
-    dof[k].force += effort.elastic - effort.damping * d.u_damped[b.u0 + k];
+    const T damped = d.damping_time > 0.0 ? d.u_damped[b.u0 + k] : u;
+    dof[k].force += effort.elastic - effort.damping * damped;
     dof[k].damping = T(d.damping_time) * effort.damping;
   };
   const int32_t charted = b.translations + b.rotations;

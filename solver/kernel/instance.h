@@ -362,7 +362,6 @@ class Instance final : public Stepper {
       d.u[m_.driven[i]] = {x.rate, x.acceleration * along.time};
       d.dof[m_.driven_dof[i]].acceleration = {x.acceleration, x.jerk * along.time};
     }
-    std::copy(d.u.begin(), d.u.end(), d.u_damped.begin());
     d.loop_time = s_.loop_time();
     for (const LoopConst& loop : m_.loops) drive_loop(m_, loop, at(t), along.time, d);
     d.loaded_count = s_.d.loaded_count;

@@ -497,7 +497,7 @@ inline void row_demands(const Model& m, Data<T>& d, Acceleration acceleration) {
       const BodyConst& b = m.bodies[path.bodies[p]];
       for (int32_t u = b.u0; u < b.u0 + b.dofs + b.internals; ++u) {
         by_udot += J[u] * d.udot[u];
-        lag += J[u] * (d.u_damped[u] - d.u[u]);
+        if (d.damping_time > 0.0) lag += J[u] * (d.u_damped[u] - d.u[u]);
       }
     }
     for (int32_t i = 0; i < loop.rows; ++i) {

@@ -26,7 +26,6 @@ from pliant.cli_options import (
     is_fmu,
     refuse_options,
     reported,
-    was_given,
 )
 from pliant.errors import PliantError
 
@@ -88,7 +87,7 @@ def _options(
 
 @app.command()
 @reported
-def check(context: typer.Context, model_file: ModelOrFmu, step: Step = 1e-3) -> None:
+def check(context: typer.Context, model_file: ModelOrFmu, step: Step = None) -> None:
     """Reads a model, draws its tree and says what looks wrong.
 
     Prints the tree of bodies and joints, mass and centre of mass at the start, gravity, the
@@ -201,15 +200,15 @@ def run(
         typer.Option("--duration", "-d", metavar="SECONDS", help="Simulated time in seconds."),
     ] = 10.0,
     step: Annotated[
-        float,
+        float | None,
         typer.Option(
             "--step",
             "-s",
             metavar="SECONDS",
-            help="Internal step in seconds; of an FMU the communication step, otherwise the one "
-            "it suggests.",
+            help="Internal step in seconds, otherwise 1 ms, or what the model needs if that is "
+            "shorter; of an FMU the communication step, otherwise the one it suggests.",
         ),
-    ] = 1e-3,
+    ] = None,
     integrator: Annotated[
         Integrator,
         typer.Option(help="leapfrog: order 2, one evaluation a step; rk4: order 4, four."),
@@ -304,7 +303,7 @@ def run(
             result = run_fmu(
                 model_file,
                 duration,
-                step if was_given(context, "step") else None,
+                step,
                 inputs=inputs,
                 start_values=assignments(settings or ()),
                 every=every,

@@ -54,7 +54,14 @@ ModelOrFmu = Annotated[
     ),
 ]
 Step = Annotated[
-    float, typer.Option("--step", "-s", metavar="SECONDS", help="Internal step in seconds.")
+    float | None,
+    typer.Option(
+        "--step",
+        "-s",
+        metavar="SECONDS",
+        help="Internal step in seconds; otherwise 1 ms, or what the model needs if that is "
+        "shorter.",
+    ),
 ]
 
 

@@ -38,7 +38,7 @@ _LINED_UP = 0.1  # smallest singular value of three rotation axes: about 6 degre
 class ModelReport:
     """Answers about a model at its start."""
 
-    def __init__(self, system: System | str | Path, step: float = 1e-3) -> None:
+    def __init__(self, system: System | str | Path, step: float | None = None) -> None:
         self.system = system if isinstance(system, System) else load(system)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", StepWarning)  # it is among the report's own

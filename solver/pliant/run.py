@@ -43,7 +43,7 @@ class RunError(SolverError):
 def simulate(
     system: System | Model | str | Path,
     duration: float,
-    step: float = 1e-3,
+    step: float | None = None,
     *,
     every: int | None = None,
     record: Iterable[str] | str | None = None,
@@ -57,6 +57,7 @@ def simulate(
 ) -> Result:
     """Runs a model from its start for ``duration`` seconds and gives what was recorded.
 
+    Without a ``step`` it is a millisecond, or what the model needs if that is shorter.
     ``start="equilibrium"`` moves the start to where the model rests; see ``Simulation``.
 
     A row is recorded at the start, every ``every`` steps (None: as seldom as gives at most 2000
@@ -81,6 +82,7 @@ def simulate(
         node_rotation=node_rotation,
         start=start,
     )
+    step = sim.step_size
     total = whole_steps(duration, step, "duration")
     if every is None:
         every = max(1, -(-total // _ROWS))

@@ -25,6 +25,7 @@ from pliant.model import Model
 from pliant.options import ALGORITHMS, INTEGRATORS, NODE_ROTATIONS
 from pliant.part import suggest
 from pliant.reduced import Array
+from pliant.stability import DEFAULT_STEP, default_step, warn_of_step
 from pliant.system import System
 
 _WHOLE_STEPS = 1e-6  # tolerance on a duration, in steps
@@ -65,7 +66,8 @@ class SavedState:
 class Simulation:
     """A model with a state, advanced in steps of fixed length.
 
-    ``system`` is a System, a model file or a compiled Model. ``algorithm`` is ``order_n`` or
+    ``system`` is a System, a model file or a compiled Model. Without a ``step`` it is a
+    millisecond, or what the model needs if that is shorter. ``algorithm`` is ``order_n`` or
     ``dense``, ``integrator`` ``leapfrog``, ``rk4`` or ``euler_cromer``. ``node_rotation="paper"``
     is the first-order approximation of the literature, for comparison only. ``audit=False`` saves
     the account of work and dissipated energy. ``loop_steps`` is the time, in steps, in which gaps
@@ -80,7 +82,7 @@ class Simulation:
     def __init__(
         self,
         system: System | Model | str | Path,
-        step: float = 1e-3,
+        step: float | None = None,
         *,
         algorithm: str = "order_n",
         integrator: str = "leapfrog",
@@ -91,18 +93,19 @@ class Simulation:
         start: Literal["equilibrium"] | None = None,
     ) -> None:
         _check_options(
-            step,
+            DEFAULT_STEP if step is None else step,
             loop_steps,
             *([] if start is None else [("start", start, ("equilibrium",))]),
             ("algorithm", algorithm, ALGORITHMS),
             ("integrator", integrator, INTEGRATORS),
             ("node_rotation", node_rotation, NODE_ROTATIONS),
         )
-        from pliant.stability import warn_of_step  # it needs this module
-
         model = as_model(system)
         self.model = model if start is None else at_equilibrium(model)
-        warn_of_step(self.model, step, integrator)
+        if step is None:
+            step = default_step(self.model, integrator)
+        else:
+            warn_of_step(self.model, step, integrator)
         self.step_size = float(step)
         self.algorithm = algorithm
         self.integrator = integrator

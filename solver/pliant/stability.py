@@ -52,7 +52,6 @@ from pliant.closing import loop_signals, loop_speed_jacobian
 from pliant.errors import StepWarning, warn
 from pliant.mechanism import TreeJoint
 from pliant.model import Model
-from pliant.modes import highest_frequency
 from pliant.options import INTEGRATORS
 from pliant.reduced import Array
 
@@ -60,7 +59,6 @@ ACCURATE = 0.5  # step times omega above which the phase of a mode drifts visibl
 DEFAULT_STEP = 1e-3  # s, where nothing asks for a shorter one
 
 _CONVERGED = 1e-9
-_MARGIN = 2.0  # of the limit over a step that is suggested: positions beside the start
 _MOST_KEPT = 1000
 
 
@@ -125,13 +123,17 @@ def _remember(model: Model, integrators: Sequence[str]) -> None:
 
 
 def suggested_step(model: Model, integrator: str = "leapfrog") -> float | None:
-    """The longest step that follows the fastest vibration and stays well within the limit, rounded
-    down to 1, 2 or 5 times a power of ten, which divides most durations. None: any will do."""
-    omega = highest_frequency(model)
-    longest = step_limit(model, integrator).step / _MARGIN
-    if omega > 0.0:
-        longest = min(longest, ACCURATE / omega)
+    """The longest step that follows the fastest vibration, by half a radian, or stays as far below
+    another limit; rounded down to 1, 2 or 5 times a power of ten, which divides most durations.
+    None: any will do."""
+    longest = step_limit(model, integrator).step * ACCURATE / _BOUNDS[integrator].oscillation
     return _rounded_down(longest) if 0.0 < longest < np.inf else None
+
+
+def default_step(model: Model, integrator: str = "leapfrog") -> float:
+    """What a model gets that is not told: a millisecond, or what it needs if that is shorter, which
+    divides a millisecond."""
+    return min(DEFAULT_STEP, suggested_step(model, integrator) or DEFAULT_STEP)
 
 
 def warn_of_step(model: Model, step: float, integrator: str) -> None:

@@ -34,7 +34,7 @@ from pliant.model_description import (
 )
 from pliant.part import suggest
 from pliant.simulation import as_model
-from pliant.stability import DEFAULT_STEP, step_limits, suggested_step, warn_of_step
+from pliant.stability import default_step, step_limits, suggested_step, warn_of_step
 from pliant.system import System
 
 FLAVOURS = ("native", "python")
@@ -112,8 +112,7 @@ def variable_table(system: System | Model, **settings: Any) -> VariableTable:
     limits = step_limits(model)
     suggested = suggested_step(model, chosen.integrator)
     if chosen.step is None:
-        # either divides the communication step, a millisecond
-        values["step"] = min(DEFAULT_STEP, suggested or DEFAULT_STEP)
+        values["step"] = default_step(model, chosen.integrator)
     else:
         warn_of_step(model, chosen.step, chosen.integrator)
     options = TableOptions(**values, h_suggested=suggested, step_limits=limits)
