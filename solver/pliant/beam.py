@@ -2,9 +2,9 @@
 
 The modes are those of the beam clamped at its head, alone or with the inertia that it carries
 (carried). Whatever they were found with, they are then made orthonormal over the mass of the beam
-alone, so that in the reduced body Mee = 1, K = diag(omega^2), D = diag(2 zeta omega). Families of
-motion (beam_mesh) that no eccentric lump couples are solved apart: the modes of a section with
-EIy = EIz stay in their planes, and order and sign do not depend on rounding.
+alone, so that in the reduced body Mee = 1, K = diag(omega^2). Families of motion (beam_mesh) that
+no eccentric lump couples are solved apart: the modes of a section with EIy = EIz stay in their
+planes, and order and sign do not depend on rounding.
 
 Second-order field (motion-induced stiffening) on the centreline, along x, with the twist theta
 and the polar radius k of the section::
@@ -23,6 +23,12 @@ second-order deflection by bending and twist together, which several beams in a 
 
 Linear axial modes and (1) belong together: the axial mode is the stretch, (1) what bending
 takes away.
+
+A damping ratio zeta is that of the modes X of the beam with the rigid inertia that it carries,
+X^T Mc X = 1, X^T K X = diag(Omega^2), for these are the vibrations that it takes part in; of the
+beam alone they are faster by Omega to omega, and so much less damped::
+
+    D = Mc X diag(2 zeta Omega) X^T Mc                                                   (3)
 
 Cost: one dense symmetric eigenproblem a family, 2 (axial, torsion 3) unknowns an element.
 """
@@ -186,14 +192,16 @@ def reduce_beam(
     mesh: BeamMesh,
     modes: BeamModes,
     *,
+    carried: Array | None = None,
     damping: ArrayLike = 0.0,
     stiffening: bool = True,
     nodes: Mapping[str, BeamNode] | None = None,
 ) -> ReducedBody:
     """The beam as mass points with the given modes.
 
-    ``damping`` is the ratio zeta of all modes, or one for each. ``stiffening`` adds the
-    second-order field (1). The nodes ``head`` and ``tip`` are always there.
+    ``damping`` is the ratio zeta of all modes, or one for each, with what is ``carried`` (as in
+    ``cantilever_modes``). ``stiffening`` adds the second-order field (1). The nodes ``head`` and
+    ``tip`` are always there.
     """
     V, n = modes.shapes, len(modes.kinds)
     zeta = np.asarray(damping, float)
@@ -232,6 +240,7 @@ def reduce_beam(
     order = np.argsort(~phi2[:k].any(axis=(0, 1)), kind="stable")
     pairs, phi2 = pairs[order], phi2[:, :, order]
     omega = 2.0 * np.pi * modes.frequencies
+    felt = np.eye(n) if carried is None else np.eye(n) + V.T @ carried @ V
     reduced_nodes: dict[str, ReducedNode] = {}
     for row, (name, node) in enumerate(every.items(), start=k):
         reduced_nodes[name] = ReducedNode(
@@ -250,11 +259,24 @@ def reduce_beam(
         point_psi=psi[:k],
         point_phi2=phi2[:k],
         stiffness=np.diag(omega**2),
-        damping=np.diag(2.0 * zeta * omega),
+        damping=_damping(omega, felt, zeta),
+        unit_damping=None if zeta.ndim else _damping(omega, felt, np.ones(())),
         pairs=pairs,
         nodes=reduced_nodes,
         inertia_model=tuple(models),
     )
+
+
+def _damping(omega: Array, felt: Array, zeta: Array) -> Array:
+    """(n, n) damping by which the modes of K = diag(omega^2) with the mass ``felt`` have the ratios
+    zeta (3), in the order of their frequencies."""
+    if np.array_equal(felt, np.eye(len(omega))):
+        return np.diag(2.0 * zeta * omega)
+    squares, X = eigh(np.diag(omega**2), felt)
+    MX = felt @ X
+    D = (MX * (2.0 * zeta * np.sqrt(np.maximum(squares, 0.0)))) @ MX.T
+    size = np.sqrt(np.diag(D))
+    return np.where(np.abs(D) > _COUPLED * np.outer(size, size), 0.5 * (D + D.T), 0.0)
 
 
 # ----------------------------------------------------------------------------------- eigenmodes

@@ -25,12 +25,17 @@ Where these differ much a beam needs one shape more to do both, and then those o
 ones to take: three of them are right to 1e-3 also if a hinge yields, three for a yielding hinge are
 2 % off in the first frequency if it is locked. A loop that holds a node needs the third one too:
 two are used up by its force and moment, and nothing is left to vibrate.
+
+A damping ratio is meant for the vibrations that are seen, which are slower than those of the beam
+alone by all that it carries: ``welded``, the bodies outboard without what holds them from outside,
+is the inertia with which the modes of a beam have it (beam).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from scipy.linalg import eigh
@@ -53,7 +58,7 @@ class Carried:
     """What a beam carries at a point: inertia about it, head axes, [linear; angular].
 
     >>> box = np.diag([5.0, 5, 5, 1, 1, 1])
-    >>> load = Carried(np.array([2.0, 0.1, 0]), held=box, locked=box, loose=box)
+    >>> load = Carried(np.array([2.0, 0.1, 0]), held=box, locked=box, loose=box, welded=box)
     >>> float(load.on_the_centreline(box)[0, 5].round(12))
     -0.5
     """
@@ -62,6 +67,7 @@ class Carried:
     held: Array  # (6, 6)
     locked: Array  # (6, 6)
     loose: Array  # (6, 6)
+    welded: Array  # (6, 6)
 
     def on_the_centreline(self, inertia: Array) -> Array:
         """An inertia at the point as the section at x = position[0] feels it."""
@@ -70,14 +76,18 @@ class Carried:
         return np.asarray(to_point.T @ inertia @ to_point)
 
 
-def carried_mass(mesh: BeamMesh, carried: Sequence[Carried], *, locked: bool = False) -> Array:
-    """The sum of (1) over mesh vectors, (mesh.size, mesh.size), of inertias held or locked."""
+def carried_mass(
+    mesh: BeamMesh,
+    carried: Sequence[Carried],
+    state: Literal["held", "locked", "welded"] = "held",
+) -> Array:
+    """The sum of (1) over mesh vectors, (mesh.size, mesh.size)."""
     total = np.zeros((mesh.size, mesh.size))
     own = _own_inertia(mesh)
     for item in carried:
         phi, psi = mesh.shapes(*mesh.locate(item.position[:1]), np.eye(mesh.size))
         J = np.concatenate([phi[0], psi[0]])
-        A = item.on_the_centreline(item.locked if locked else item.held)
+        A = item.on_the_centreline(getattr(item, state))
         for rows in (FAMILY_ROWS[f.name] for f in mesh.families):
             block, bound = A[np.ix_(rows, rows)], _INFINITE * np.diag(own[rows])
             bounded = block @ np.linalg.solve(block + bound, bound)

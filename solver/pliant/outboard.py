@@ -9,20 +9,21 @@ The bodies are taken rigid. From the leaves inward, per body, about its head and
 A (6 x 6) is what a node feels, N takes the motion of the head to the node and Y that of the
 parent's node to the child's head (articulated).
 
-What a joint transmits depends on what is done to its freedoms, so there are three such inertias:
+What a joint transmits depends on what is done to its freedoms, so there are four such inertias:
 
 ``held``    a freedom yields if nothing in the model acts on it: no spring, friction, stop or load,
             and no prescribed motion
 ``locked``  no freedom yields, as every joint may be locked in a run, or driven by a controller;
             only spherical and free joints, which have no motor, are as in ``held``
 ``loose``   all freedoms yield but those with a prescribed motion
+``welded``  as ``locked``, of the bodies alone
 
-Whatever ties a node to something outside the tree is felt, but in ``loose``, like a body that does
+Whatever ties a node to something outside the tree is felt in the first two like a body that does
 not move, in the directions in which it acts: a loop in those that it holds, a force (also that of a
 contact) along all axes, a torque about all of them, an ``interface`` in all six. It counts as
 ``_HEAVY`` times the mass of the model.
 
-Cost: O(bodies), three times.
+Cost: O(bodies), four times.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ from pliant.reduced import Array
 if TYPE_CHECKING:
     from pliant.mechanism import Mechanism, TreeBody, TreeJoint, TreeLoop
 
-_STATES = ("held", "locked", "loose")
+_STATES = ("held", "locked", "loose", "welded")
 _HEAVY = 1e6
 _MASSLESS = 1e-13  # of the inertia there: a freedom that moves nothing has nothing to yield
 
@@ -58,14 +59,16 @@ def carried_by_nodes(
 
     ``rigid`` is a mechanism of bodies without modes, ``interfaces`` are nodes by body.
     """
-    held, locked, loose = (_felt_at_nodes(rigid, interfaces, state) for state in _STATES)
+    held, locked, loose, welded = (_felt_at_nodes(rigid, interfaces, state) for state in _STATES)
+    nothing = np.zeros((6, 6))
     return {
         body.name: tuple(
             Carried(
                 position=body.reduced.nodes[node].position,
                 held=inertia,
                 locked=locked[i][node],
-                loose=loose[i].get(node, np.zeros((6, 6))),
+                loose=loose[i].get(node, nothing),
+                welded=welded[i].get(node, nothing),
             )
             for node, inertia in held[i].items()
         )
@@ -80,7 +83,7 @@ def _felt_at_nodes(
     bodies = rigid.bodies
     felt: list[dict[str, Array]] = [{} for _ in bodies]
     driven = driven_joints(rigid)
-    if state != "loose":
+    if state in ("held", "locked"):
         for hold in _holds(rigid, interfaces, driven):
             _add(felt[hold.body], hold.node, hold.inertia)
     for i in reversed(range(len(bodies))):
@@ -130,7 +133,7 @@ def _yields(joint: TreeJoint, driven: Collection[str], state: str) -> Array:
     """(nd,) whether a freedom yields."""
     if joint.prescribed:
         return np.zeros(joint.dof_count, bool)
-    if state == "held" or (state == "locked" and joint.quaternion):
+    if state == "held" or (state != "loose" and joint.quaternion):
         return passive_freedoms(joint, driven)
     return np.full(joint.dof_count, state == "loose")
 

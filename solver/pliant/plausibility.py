@@ -7,7 +7,7 @@ traces are named here: a model that is meant as it is gets no warning.
 =============================  ====================================================================
 degrees for radians            a start or rest beyond a turn, stops beyond two, a frame turned by
                                more than a turn
-per cent for a ratio           a mode damped beyond critical
+per cent for a ratio           a mode damped by 0.3 of critical or more
 mm for m, N/mm2 for N/m2       a beam that bends under its weight further than its modes carry,
                                or vibrates in hours; a section thicker than the beam is long; a
                                material softer than rubber, lighter than foam, denser than
@@ -40,13 +40,16 @@ from pliant.inputs import Motions
 from pliant.mechanism import TreeBody, TreeJoint
 from pliant.modal_integrals import clamped_frequencies, undeformed_integrals
 from pliant.model import Model
-from pliant.reduced import Array
+from pliant.modes import assembled_modes
+from pliant.reduced import Array, ReducedBody
 from pliant.system import System
 
 _TURN = 2.0 * np.pi
 _EARTH = 9.81  # m/s2
 _STRONGEST_GRAVITY = 100.0  # m/s2
 _SLOWEST = 1e-3  # Hz
+_MOST_DAMPED = 0.3  # of critical, more than any structure
+_WATCHED, _OFF = 4, 2.0  # vibrations, and by what factor their damping may be off
 _LEANING = 0.05  # m, rad, or of the way between stops: what a joint at rest may press a stop in
 # Without gravity: of the body's length. Booms of solar sails, the softest there are, reach 30.
 _SOFTEST = 100.0
@@ -80,6 +83,7 @@ def implausible(model: Model) -> Iterator[str]:
     flexible = [body for body in model.mechanism.bodies if body.reduced.mode_count]
     for body in flexible:
         yield from _modes(body)
+    yield from _vibrations(model)
     yield from _sagging(model) if gravity > 0.0 else _soft(flexible)
 
 
@@ -158,16 +162,48 @@ def _beam(where: str, beam: Beam) -> Iterator[str]:
             return
 
 
+def damping_ratio(reduced: ReducedBody) -> float:
+    """The one ratio of all modes of a beam."""
+    assert reduced.unit_damping is not None
+    unit = float(np.trace(reduced.unit_damping))
+    return float(np.trace(reduced.damping)) / unit if unit else 0.0
+
+
+def _vibrations(model: Model) -> Iterator[str]:
+    """Vibrations whose damping is not what their beams were given: of beams in a row each has the
+    ratio with the others rigid, which is not the ratio of all."""
+    ratios = {
+        f"body {body.name}": damping_ratio(body.reduced)
+        for body in model.mechanism.bodies
+        if body.reduced.unit_damping is not None
+    }
+    if len(ratios) < 2 or not any(ratios.values()):
+        return
+    for number, mode in enumerate(assembled_modes(model, locked=True).modes[:_WATCHED], start=1):
+        meant = sum(share * ratios.get(where, 0.0) for where, share in mode.shares.items())
+        beams = sum(share for where, share in mode.shares.items() if where in ratios)
+        if beams > 0.9 and not 1.0 / _OFF <= mode.damping / meant <= _OFF:
+            yield (
+                f"damping: that of vibration {number}, {mode.frequency:.3g} Hz with all joints "
+                f"locked, is {mode.damping:.2g} of critical, where its beams are given "
+                f"{meant:.2g}: a beam has its ratio with what it carries taken rigid; give single "
+                "beams more or less until 'pliant modes' shows what is meant"
+            )
+            return
+
+
 def _modes(body: TreeBody) -> Iterator[str]:
     reduced = body.reduced
     mass = np.diag(undeformed_integrals(reduced).Mee)
     critical = 2.0 * np.sqrt(np.diag(reduced.stiffness) * mass)
     ratios = np.diag(reduced.damping) / np.where(critical > 0.0, critical, np.inf)
+    if reduced.unit_damping is not None:  # a beam's ratio is that of its vibrations with a load
+        ratios = np.array([damping_ratio(reduced)])
     worst = int(np.argmax(ratios))
-    if ratios[worst] >= 1.0:
+    if ratios[worst] >= _MOST_DAMPED:
         yield (
             f"bodies.{body.name}: the damping of mode {worst + 1} is {ratios[worst]:.3g} of "
-            f"critical, so that it does not vibrate; give a ratio, {ratios[worst] / 100:.3g} for "
+            f"critical, which no structure has; give a ratio, {ratios[worst] / 100:.3g} for "
             f"{ratios[worst]:.3g} %"
         )
     lowest = float(clamped_frequencies(reduced)[0])

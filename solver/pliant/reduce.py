@@ -52,9 +52,11 @@ def reduce_body(
             places = {float(item.position[0]) for item in carried}
             modes = richer_modes(mesh, modes, carried_mass(mesh, carried), places)
             return reduce_beam(mesh, modes, stiffening=False, nodes=_beam_nodes(body))
+        is_loaded = body.beam.shapes == "loaded" and carried
         return reduce_beam(
             mesh,
             modes,
+            carried=carried_mass(mesh, carried, "welded") if is_loaded else None,
             damping=body.beam.damping,
             stiffening=body.beam.stiffening,
             nodes=_beam_nodes(body),
@@ -120,7 +122,9 @@ def beam_modes(
     """
     mesh = beam_mesh(beam) if mesh is None else mesh
     keep, is_loaded = beam.modes, beam.shapes == "loaded"
-    mass = carried_mass(mesh, carried, locked=keep is None) if is_loaded and carried else None
+    mass = None
+    if is_loaded and carried:
+        mass = carried_mass(mesh, carried, "locked" if keep is None else "held")
     if keep is None:
         bending, torsion = _default_numbers(mesh, carried)
         return cantilever_modes(mesh, mass, bending=bending, torsion=torsion)

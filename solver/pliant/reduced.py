@@ -69,6 +69,7 @@ class ReducedBody:
     pairs: NDArray[np.int64]  # (p, 2), i <= j
     nodes: dict[str, ReducedNode]  # the first is "head"
     inertia_model: InertiaModel | tuple[InertiaModel, ...] = "second_order"  # of all, of each
+    unit_damping: Array | None = None  # damping for a ratio of 1, if all modes have the same ratio
 
     @property
     def mode_count(self) -> int:
@@ -98,6 +99,7 @@ class ReducedBody:
             point_phi2=self.point_phi2[:, :, :0],
             stiffness=np.zeros((0, 0)),
             damping=np.zeros((0, 0)),
+            unit_damping=None,
             pairs=np.zeros((0, 2), np.int64),
             nodes={
                 name: replace(node, phi=none, psi=none, phi2=none)

@@ -56,7 +56,7 @@ def test_a_host_without_python_gets_the_motion_of_the_simulation_bitwise(arm, ar
     assert "version 2.0 default" in lines
     rows = [[float.fromhex(x) for x in line.split()[1:]] for line in lines if line[:3] == "row"]
 
-    twin = Twin(arm_system, outputs)
+    twin = Twin(arm_system, outputs, step=1e-3)
     for step in range(steps):
         twin.set(inputs, [(step * 7 + i * 13) % 101 - 50 for i in range(len(inputs))])
         twin.step()

@@ -86,7 +86,7 @@ def test_the_models_that_slip_below_are_plausible_themselves(text: str, tmp_path
         (
             "damping: 0.01",
             "damping: 2",
-            "bodies.boom: the damping of mode 1 is 2 of critical, so that it does not vibrate; "
+            "bodies.boom: the damping of mode 1 is 2 of critical, which no structure has; "
             "give a ratio, 0.02 for 2 %",
         ),
         ("gravity: [0, 0, -9.81]", "gravity: [0, 0, -9810]", "gravity: 9810 m/s2 is that of no"),

@@ -279,7 +279,7 @@ def test_the_suggested_step_follows_the_fastest_vibration_in_round_numbers() -> 
     assert suggested_step(compile_model(cart(spring={"stiffness": 800.0}))) == 0.02
     # a stop is stable when touched, with a margin of 2, but not followed: 40 ms / 2
     stops = {"lower": -1.0, "stiffness": MASS * 50.0**2}
-    assert suggested_step(compile_model(cart(stops=stops))) == 0.02
+    assert suggested_step(compile_model(cart(stops=stops))) == 0.01
 
 
 # ------------------------------------------------------------------------------- that it is told

@@ -192,19 +192,19 @@ def _inertia(body: TreeBody, i: int) -> Iterator[Variable]:
 
 
 def _damping(model: Model, i: int) -> Variable | None:
-    """The damping ratio of a body whose modes are uncoupled and all have the same."""
+    """The damping ratio of a body whose modes all have the same."""
     body = model.mechanism.bodies[i]
     n = body.reduced.mode_count
-    mass, stiffness, damping = modal_matrices(model, i)
-    uncoupled = all(np.array_equal(M, np.diag(np.diag(M))) for M in (stiffness, damping))
-    if n == 0 or not uncoupled or np.abs(mass - np.eye(n)).max() > _NORMALISED:
+    _, _, damping = modal_matrices(model, i)
+    unit = body.reduced.unit_damping
+    if unit is None:
+        unit = _uncoupled_unit_damping(model, i)
+    if n == 0 or unit is None:
         return None
-    omega = np.sqrt(np.diag(stiffness))
-    ratios = np.diag(damping) / (2.0 * omega)
-    ratio = float(f"{ratios[0]:.15g}")  # as the author wrote it
-    if np.abs(ratios - ratio).max() > _SAME_RATIO * ratio:
+    ratio = float(f"{np.trace(damping) / np.trace(unit):.15g}")  # as the author wrote it
+    if np.abs(damping - ratio * unit).max() > _SAME_RATIO * ratio * np.abs(unit).max():
         return None
-    diagonal = _first_matrix(model, i) + 2 * n * n + np.arange(n) * (n + 1)
+    first = _first_matrix(model, i) + 2 * n * n
     return _parameter(
         f"body.{body.name}.zeta",
         ratio,
@@ -212,11 +212,20 @@ def _damping(model: Model, i: int) -> Variable | None:
         f"body {body.name}: damping ratio of every mode, its head held",
         Scope("damping", i),
         tuple(
-            Term("mode.matrices", int(at), 2.0 * float(w))
-            for at, w in zip(diagonal, omega, strict=True)
+            Term("mode.matrices", first + int(at), float(unit.flat[at]))
+            for at in np.flatnonzero(unit)
         ),
         least=0.0,
     )
+
+
+def _uncoupled_unit_damping(model: Model, i: int) -> Array | None:
+    """Of modes that nothing couples; None if something does."""
+    mass, stiffness, damping = modal_matrices(model, i)
+    uncoupled = all(np.array_equal(M, np.diag(np.diag(M))) for M in (stiffness, damping))
+    if not uncoupled or np.abs(mass - np.eye(len(mass))).max(initial=0.0) > _NORMALISED:
+        return None
+    return np.diag(2.0 * np.sqrt(np.diag(stiffness)))
 
 
 def modal_matrices(model: Model, i: int) -> tuple[Array, Array, Array]:
