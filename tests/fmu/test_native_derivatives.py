@@ -187,7 +187,7 @@ def test_node_accelerations_by_node_forces_are_the_operational_inverse_inertia(
 def test_output_derivatives_are_the_slopes_of_the_trajectory(arm, start, loads, outputs):
     """Central differences over some microseconds, by rk4 to have no error of the integrator."""
     moving = [name for name in outputs if arm.variables[name].causality == "output"]
-    inputs, slope, step = named(arm, "input"), 20.0, 4e-6
+    inputs, slope, step = named(arm, "input"), 20.0, 1e-6
     slave = at_start(arm, start, loads)
     assert slave.set_integer(["solver.integrator"], [3]) == OK
     assert slave.call("fmi2ExitInitializationMode") == OK

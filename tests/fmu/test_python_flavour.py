@@ -372,12 +372,16 @@ def test_the_example_law_limits_delays_and_brakes(tmp_path):
     moving = abs(slave.get_real([rate])[0])
     assert moving > actuator_law.BRAKE_BELOW
 
+    # as much the other way slows it down, then the brake takes the rest
+    assert slave.set_real([torque], [-5.0 * actuator_law.LIMIT]) == OK
+    assert slave.do_step(actuator_law.LAG + 0.09, actuator_law.LAG + 0.09) == OK
     assert slave.set_real([torque], [0.0]) == OK
+    start = 2.0 * (actuator_law.LAG + 0.09)
     for i in range(20):
-        assert slave.do_step(0.1 * (i + 1), 0.1) == OK
+        assert slave.do_step(start + 0.1 * i, 0.1) == OK
     assert slave.get_real([rate]) == [0.0]  # the brake has closed
     assert slave.set_real([torque], [100.0]) == OK
-    assert slave.do_step(2.1, 0.1) == OK
+    assert slave.do_step(start + 2.0, 0.1) == OK
     assert abs(slave.get_real([rate])[0]) > 0.0
 
 
