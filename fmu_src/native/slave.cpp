@@ -474,13 +474,32 @@ std::vector<std::string> Slave::warnings() {
 
 // ------------------------------------------------------------------------------------- stepping
 
-// Motions from outside go on at the acceleration they were given.
+// Motions from outside go on at the acceleration they were given, ...
 void Slave::motion_after(double time, double* rows) const {
   for (std::size_t i = 0; i < motions_.size(); i += 3) {
     const double x = motions_[i], v = motions_[i + 1], a = motions_[i + 2];
     rows[i] = x + time * (v + 0.5 * time * a);
     rows[i + 1] = v + time * a;
     rows[i + 2] = a;
+  }
+}
+
+// ... and what they were off it at the start of the step, because the importer gave something else
+// than where they had come to, is taken back smoothly within the internal step asked for: not
+// within a shorter one, which would throw the model about.
+void Slave::add_motion_offset(double time, double* rows) const {
+  const double T = options_.step;
+  if (time >= T) return;
+  const double s = time / T, left = 1.0 - s, cube = left * left * left;
+  for (std::size_t i = 0; i < motions_.size(); i += 3) {
+    const double x = motion_offset_[i], v = motion_offset_[i + 1] * T;
+    const double a = motion_offset_[i + 2] * T * T;
+    // (1 - s)^3 (c0 + c1 s + c2 s^2): x, v, a at s = 0, nothing of them left at s = 1
+    const double c0 = x, c1 = v + 3.0 * x, c2 = 0.5 * a + 3.0 * v + 6.0 * x;
+    const double p = c0 + s * (c1 + s * c2), dp = c1 + 2.0 * s * c2, ddp = 2.0 * c2;
+    rows[i] += cube * p;
+    rows[i + 1] += (cube * dp - 3.0 * left * left * p) / T;
+    rows[i + 2] += (cube * ddp - 6.0 * left * left * dp + 6.0 * left * p) / (T * T);
   }
 }
 
@@ -520,8 +539,11 @@ Result Slave::step(double time, double size) {
   if (motions_.empty()) {
     status = stepper_->step(static_cast<int64_t>(count));
   } else {
+    motion_offset_.assign(stepper_->motion_now(), stepper_->motion_now() + motions_.size());
+    for (std::size_t i = 0; i < motions_.size(); ++i) motion_offset_[i] -= motions_[i];
     for (double done = 1.0; done <= count && status.code == Code::ok; done += 1.0) {
       motion_after(done * length, stepper_->motion_next());
+      add_motion_offset(done * length, stepper_->motion_next());
       status = stepper_->step(1);
     }
   }

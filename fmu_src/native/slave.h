@@ -82,6 +82,7 @@ class Slave {
   bool check_settable(Reference reference);
   Result check_parameters();
   void motion_after(double time, double* rows) const;
+  void add_motion_offset(double time, double* rows) const;
   // The model as the parameters want it; nothing to do if they have not changed since.
   Result build();
 
@@ -105,8 +106,9 @@ class Slave {
 
   std::vector<Signal> signals_;  // scratch of the calls below, to allocate once
   std::vector<double> numbers_;
-  std::vector<double> before_;  // the kernel's state at the start of a step
-  std::vector<uint64_t> seen_;  // per variable: the setting call that last named it
+  std::vector<double> before_;         // the kernel's state at the start of a step
+  std::vector<double> motion_offset_;  // of motions from outside, then
+  std::vector<uint64_t> seen_;         // per variable: the setting call that last named it
   uint64_t calls_ = 0;
   std::string message_;
 };

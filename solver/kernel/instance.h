@@ -95,6 +95,7 @@ class Instance final : public Stepper {
   double* input() override { return s_.input.data(); }
   double* input_rate() override { return s_.input_rate.data(); }
   double* input_time() override { return &s_.input_time; }
+  const double* motion_now() override { return s_.state.motion_start(); }
   double* motion_next() override { return s_.motion_next.data(); }
 
   void inputs_written() override { accelerations_known_ = false; }

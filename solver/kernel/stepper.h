@@ -115,8 +115,9 @@ class Stepper {
   virtual double* input() = 0;
   virtual double* input_rate() = 0;
   virtual double* input_time() = 0;
-  // Rows (position, rate, acceleration) at the end of the next step, one for each freedom that
-  // is moved from outside.
+  // Rows (position, rate, acceleration), one for each freedom that is moved from outside: now, and
+  // at the end of the next step.
+  virtual const double* motion_now() = 0;
   virtual double* motion_next() = 0;
 
   // Tells that inputs were changed: what is read next takes them into account.

@@ -53,6 +53,7 @@ from pliant.reduced import Array
 
 Index = NDArray[np.int64]
 
+_NEAR = 0.02  # of an element: a node so near to a grid point needs none of its own
 _GAUSS_POINTS = 6
 
 
@@ -183,16 +184,22 @@ class BeamMesh:
     >>> float(mesh.points.mass.sum().round(12))
     51.2
 
-    ``elements`` is shared out over the stretches between stations and lumps in proportion to
-    their length, at least one each.
+    ``elements`` is shared out over the stretches between stations, lumps and ``nodes`` (where
+    something may be fixed or hang) in proportion to their length, at least one each.
     """
 
     def __init__(
-        self, length: float, section: Section, lumps: Sequence[Lump] = (), elements: int = 20
+        self,
+        length: float,
+        section: Section,
+        lumps: Sequence[Lump] = (),
+        elements: int = 20,
+        nodes: Sequence[float] = (),
     ) -> None:
         self.length = float(length)
         self.lumps = tuple(lumps)
-        self.grid = _grid(self.length, [*section.stations(), *(p.at for p in lumps)], elements)
+        places = [*section.stations(), *(p.at for p in lumps)]
+        self.grid = _grid(self.length, places, nodes, elements)
         self._h = np.diff(self.grid)
         self._rotary = (section.jx, section.jy, section.jz)
         self._mass_per_length = section.mass
@@ -470,14 +477,19 @@ def carry(phi: Array, psi: Array, offset: Array) -> Array:
     return np.asarray(phi + np.cross(psi, offset[:, :, None], axis=1))
 
 
-def _grid(length: float, places: Sequence[float], elements: int) -> Array:
-    """Grid points: every place inside the beam, and ``elements`` shared out between them."""
+def _grid(length: float, places: Sequence[float], nodes: Sequence[float], elements: int) -> Array:
+    """Grid points: every place inside the beam, every node that is not very near to one (two
+    conditions within one element would lock it), and ``elements`` shared out between them."""
     nearly = 1e-9 * length
     edges = [0.0]
     for x in sorted(places):
         if x - edges[-1] > nearly and length - x > nearly:
             edges.append(x)
     edges.append(length)
+    for x in nodes:
+        if 0.0 < x < length and min(abs(x - edge) for edge in edges) > _NEAR * length / elements:
+            edges.append(x)
+    edges.sort()
     parts = [
         np.linspace(a, b, max(1, round(elements * (b - a) / length)) + 1)[1:]
         for a, b in pairwise(edges)

@@ -46,12 +46,13 @@ def reduce_body(
     if body.beam is None:
         return _reduce_rigid(body)
     try:
-        mesh = beam_mesh(body.beam)
+        nodes = _beam_nodes(body)
+        mesh = beam_mesh(body.beam, [float(node.position[0]) for node in nodes.values()])
         modes = beam_modes(body.beam, mesh, carried)
         if richer and modes.kinds:  # a beam without modes is meant to be rigid
             places = {float(item.position[0]) for item in carried}
             modes = richer_modes(mesh, modes, carried_mass(mesh, carried), places)
-            return reduce_beam(mesh, modes, stiffening=False, nodes=_beam_nodes(body))
+            return reduce_beam(mesh, modes, stiffening=False, nodes=nodes)
         is_loaded = body.beam.shapes == "loaded" and carried
         return reduce_beam(
             mesh,
@@ -59,7 +60,7 @@ def reduce_body(
             carried=carried_mass(mesh, carried, "welded") if is_loaded else None,
             damping=body.beam.damping,
             stiffening=body.beam.stiffening,
-            nodes=_beam_nodes(body),
+            nodes=nodes,
         )
     except BeamError as error:
         raise ModelError.at(f"bodies.{name}.{error.where}", error.message) from None
@@ -78,8 +79,9 @@ def undeformed_body(name: str, body: Body) -> ReducedBody:
         raise ModelError.at(f"bodies.{name}.{error.where}", error.message) from None
 
 
-def beam_mesh(beam: Beam) -> BeamMesh:
-    """The finite elements of a beam; its own value stands for what a station does not give."""
+def beam_mesh(beam: Beam, nodes: Sequence[float] = ()) -> BeamMesh:
+    """The finite elements of a beam, with grid points at ``nodes``; its own value stands for what a
+    station does not give."""
     stations = beam.sections()
     at = [s.at for s in stations]
 
@@ -107,7 +109,7 @@ def beam_mesh(beam: Beam) -> BeamMesh:
         Lump(lump.at, lump.mass, inertia_matrix(lump.inertia), np.asarray(lump.offset, float))
         for lump in beam.lumps
     ]
-    return BeamMesh(beam.length, section, lumps, beam.elements)
+    return BeamMesh(beam.length, section, lumps, beam.elements, nodes)
 
 
 def beam_modes(
@@ -127,6 +129,8 @@ def beam_modes(
         mass = carried_mass(mesh, carried, "locked" if keep is None else "held")
     if keep is None:
         bending, torsion = _default_numbers(mesh, carried)
+        if beam.GJ is not None and any(f.name == "torsion" for f in mesh.families):
+            torsion = 1  # whoever says how stiff it is wants it to twist
         return cantilever_modes(mesh, mass, bending=bending, torsion=torsion)
     below_hz = keep.below_hz
     if below_hz is not None and is_loaded:
