@@ -20,8 +20,8 @@
 // by 0 (3/2 Q(u_n) - 1/2 Q(u_n-1)) or 3/4 (least error of smooth motion) up to (h w)^3. Where
 // there is no a2 yet, E = m = 0 and k = 1/4 + age1/h. Ages instead of step numbers keep the order
 // for steps of any length. The plain choice Q(u + h/2 a1) leaves 3/4 Q(h a1) in every step. Speeds
-// that are prescribed are known at t + h/2. In axes that turn, as those of a free body with its mass
-// beside its head, the sum is not quite empty: a tumbling one drifts by some h^2 w^2 a radian.
+// that are prescribed are known at t + h/2. In axes that turn, as those of a free body with its
+// mass beside its head, the sum is not quite empty: a tumbling one drifts by some h^2 w^2 a radian.
 // Friction and damping act at the speed in the middle of the step, which the unknown a makes,
 //     (M + h/2 D) a = f - D u,                                                              (2)
 // D diagonal in the freedoms and a matrix in the modes: no damper is too strong for the step.
