@@ -24,18 +24,8 @@ inline void assemble(const Model& m, Data<double>& d, double* matrix, double* rh
   const auto n = static_cast<std::size_t>(m.u_size);
   const auto count = static_cast<int32_t>(m.bodies.size());
   std::memset(matrix, 0, n * n * sizeof(double));
-  std::memset(d.udot.data(), 0, n * sizeof(double));
-
-  // Inverse dynamics with zero accelerations: body.A, then the force it takes, summed inward.
-  // G holds minus that force, so that attach() carries both.
-  for (int32_t i = 0; i < count; ++i) {
-    const BodyConst& b = m.bodies[i];
-    BodyWork<T>& body = d.body[i];
-    body.A = inboard_acceleration(m, d, b, body) + body.bias;
-    body.G -= body.M * body.A;
-    InternalWork<T>* internal = &d.internal[b.internal0];
-    for (int32_t j = 0; j < b.internals; ++j) internal[j].rhs -= dot(internal[j].column, body.A);
-  }
+  // G then holds minus the force that zero accelerations take, so that attach() carries both.
+  subtract_inertia_at_zero(m, d);
 
   for (int32_t i = count - 1; i >= 0; --i) {
     const BodyConst& b = m.bodies[i];

@@ -324,4 +324,20 @@ PLIANT_INLINE Vec6<T> inboard_acceleration(const Model& m, const Data<T>& d, con
   return motion_at(A, body.arm);
 }
 
+// Takes from G and from the right-hand sides of internal coordinates what zero accelerations of all
+// freedoms and coordinates take, outward: what is left, summed inward, is the generalised force.
+template <class T>
+inline void subtract_inertia_at_zero(const Model& m, Data<T>& d) {
+  for (T& acceleration : d.udot) acceleration = T(0.0);
+  const auto count = static_cast<int32_t>(m.bodies.size());
+  for (int32_t i = 0; i < count; ++i) {
+    const BodyConst& b = m.bodies[i];
+    BodyWork<T>& body = d.body[i];
+    body.A = inboard_acceleration(m, d, b, body) + body.bias;
+    body.G -= body.M * body.A;
+    InternalWork<T>* internal = &d.internal[b.internal0];
+    for (int32_t j = 0; j < b.internals; ++j) internal[j].rhs -= dot(internal[j].column, body.A);
+  }
+}
+
 }  // namespace pliant::PLIANT_ISA

@@ -24,7 +24,6 @@ class Instance final : public Stepper {
     }
     s_.state.forget_accelerations();
   }
-  const Options& options() const override { return s_.options; }
   void set_step(double step, double nominal) override {
     s_.options.step = nominal;
     if (step == s_.step) return;

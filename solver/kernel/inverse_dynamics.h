@@ -29,16 +29,8 @@ inline void add_loop_forces(const Model& m, Data<T>& d, const double* lam) {
 template <class T>
 inline void generalised_forces(const Model& m, Data<T>& d, const double* lam) {
   add_loop_forces(m, d, lam);
-  for (T& acceleration : d.udot) acceleration = T(0.0);
+  subtract_inertia_at_zero(m, d);
   const auto count = static_cast<int32_t>(m.bodies.size());
-  for (int32_t i = 0; i < count; ++i) {
-    const BodyConst& b = m.bodies[i];
-    BodyWork<T>& body = d.body[i];
-    body.A = inboard_acceleration(m, d, b, body) + body.bias;
-    body.G -= body.M * body.A;
-    InternalWork<T>* internal = &d.internal[b.internal0];
-    for (int32_t j = 0; j < b.internals; ++j) internal[j].rhs -= dot(internal[j].column, body.A);
-  }
   for (int32_t i = count - 1; i >= 0; --i) {
     const BodyConst& b = m.bodies[i];
     const BodyWork<T>& body = d.body[i];

@@ -86,7 +86,6 @@ class Stepper {
   virtual ~Stepper() = default;
 
   virtual void configure(const Options& options) = 0;
-  virtual const Options& options() const = 0;
   // Another step length from now on, without forgetting the past; `nominal` is the one that time
   // constants of the solver go by.
   virtual void set_step(double step, double nominal) = 0;

@@ -1,4 +1,4 @@
-"""The platform family against FORMULAS' table and against data that pliant did not compute."""
+"""The platform family against its papers and against data that pliant did not compute."""
 
 from __future__ import annotations
 

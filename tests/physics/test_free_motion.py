@@ -92,7 +92,7 @@ def test_order_n_and_dense_give_the_same_motion():
 
 
 def test_the_papers_node_rotation_drifts_whatever_the_step():
-    # With the tangent taken as I no orientation has the assumed rate (FORMULAS 3): the literature's
+    # With the tangent taken as I no orientation has the assumed rate: the literature's
     # kinematics disagree with themselves at second order in the rotation.
     coarse, fine = (drift(h, "rk4", "paper") for h in (STEPS[0], STEPS[-1]))
     for part in ("energy", "linear", "angular"):
@@ -103,7 +103,7 @@ def test_the_papers_node_rotation_drifts_whatever_the_step():
 
 
 def test_the_papers_node_rotation_is_right_as_long_as_rotations_stay_parallel():
-    # bending in one plane only: T psi = psi (FORMULAS 3)
+    # bending in one plane only: T psi = psi
     beam = pl.Beam(length=1.5, mass_per_length=2.0, EI=[None, 2.0], modes={"bending": 2})
     system = pl.System(
         name="plane",
