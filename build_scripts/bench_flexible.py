@@ -47,12 +47,10 @@ def measure_systems(systems: list[pl.System], timer: Timer) -> Results:
             "ratio_pinocchio_rigid": ratio(seconds["evaluation"], seconds["pinocchio_rigid"]),
         }
         for integrator in INTEGRATORS:
-            plain, audited = (seconds[f"{integrator}{mark}"] / STEPS for mark in ("", "_audit"))
+            step = seconds[integrator] / STEPS
             results[system.name][integrator] = {
-                "step_us": microseconds(plain),
-                "step_audit_us": microseconds(audited),
-                "cpu_per_simulated_time": ratio(plain, PAPER_STEP),
-                "cpu_per_simulated_time_audit": ratio(audited, PAPER_STEP),
+                "step_us": microseconds(step),
+                "cpu_per_simulated_time": ratio(step, PAPER_STEP),
             }
     return results
 
@@ -64,9 +62,8 @@ def contestants(model: Model) -> dict[str, Callable[[], object]]:
         "pinocchio_rigid": Pinocchio(model).call(state),
     }
     for integrator in INTEGRATORS:
-        for mark, audit in (("", False), ("_audit", True)):
-            sim = pl.Simulation(model, STABLE_STEP, integrator=integrator, audit=audit)
-            made[f"{integrator}{mark}"] = partial(sim.step, STEPS)
+        sim = pl.Simulation(model, STABLE_STEP, integrator=integrator)
+        made[integrator] = partial(sim.step, STEPS)
     return made
 
 
@@ -95,9 +92,7 @@ def tables(results: Results) -> list[Table]:
                 [
                     f"{name} {integrator}",
                     f"{own['step_us']:.2f}",
-                    f"{own['step_audit_us']:.2f}",
                     f"{own['cpu_per_simulated_time']:.4f}",
-                    f"{own['cpu_per_simulated_time_audit']:.4f}",
                     f"{HUYNH[name]:g}" if integrator == "euler_cromer" else "",
                 ]
             )
@@ -106,7 +101,7 @@ def tables(results: Results) -> list[Table]:
     )
     stepping = table(
         "Flexible trees: CPU/simulated time at a step of 1 ms",
-        ["", "us/step", "with audit", "CPU/time", "with audit", "Huynh 2016"],
+        ["", "us/step", "CPU/time", "Huynh 2016"],
         rows,
         "From the cost of a step, timed at 0.1 ms through Simulation.step: the explicit limit "
         f"2/omega is {limits} without the papers' frequency limit.",

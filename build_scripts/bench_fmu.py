@@ -89,7 +89,7 @@ def open_in_c(host: ctypes.CDLL, folder: Path) -> None:
 
 def moving_simulation() -> pl.Simulation:
     """The same model and motion."""
-    sim = pl.Simulation(MODEL_FILE, step=STEP, audit=False)
+    sim = pl.Simulation(MODEL_FILE, step=STEP)
     u = sim.u.copy()
     for joint in sim.model.joints:
         if joint.u.stop - joint.u.start == 1:

@@ -118,7 +118,6 @@ def pliant_kernel(model: Model, algorithm: str = "order_n") -> Kernel:
         integrator="leapfrog",
         algorithm=algorithm,
         node_rotation="exact",
-        audit=False,
     )
     return kernel
 

@@ -466,7 +466,8 @@ fmi2Status fmi2DeSerializeFMUstate(fmi2Component component, const fmi2Byte bytes
                                           fresh->snapshot));
         if (status != fmi2OK) return status;
         const auto phase = static_cast<unsigned>(fresh->snapshot.phase);
-        if ((phase & kAny) == 0 || (phase & (phase - 1)) != 0) {
+        const bool one_phase = (phase & kAny) != 0 && (phase & (phase - 1)) == 0;
+        if (!one_phase || ((phase & kInitialized) != 0) != fresh->snapshot.initialized()) {
           return i.refuse("fmi2DeSerializeFMUstate", "this state is damaged: unknown phase");
         }
         *state = fresh.release();

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <memory>
 
+#include "data_file.h"
+
 #ifdef _WIN32
 #include <windows.h>
 #endif
@@ -93,6 +95,10 @@ bool read_file(const std::string& path, std::vector<unsigned char>& bytes, std::
   std::size_t got;
   while ((got = std::fread(chunk, 1, sizeof chunk, file.get())) > 0) {
     bytes.insert(bytes.end(), chunk, chunk + got);
+    if (bytes.size() > kLargestDataFile) {
+      error = path + " is longer than " + std::to_string(kLargestDataFile) + " bytes";
+      return false;
+    }
   }
   if (std::ferror(file.get()) != 0) {
     error = "cannot read " + path + ": " + std::strerror(errno);

@@ -11,6 +11,7 @@ namespace {
 
 constexpr double kClockTolerance = 1e-6;  // of a communication step: drift of the importer's clock
 constexpr double kMostSteps = 1e9;        // internal steps in one communication step
+constexpr double kShortestSize = 1e-12;   // s, of a communication step
 constexpr double kLargestRotation = 0.3;  // rad, of a node in its body: what modes can carry
 
 std::string text_of(double x) {
@@ -33,6 +34,19 @@ std::string outside(const Parameter& p, double x) {
   const bool open = p.least == std::numeric_limits<double>::denorm_min();
   return text_of(x) + " is too small; give a number " +
          (open ? "above 0" : "of at least " + text_of(p.least));
+}
+
+// What a motion is moved by so that (x, v, a) at the time 0 is nothing at T, smoothly: to be added
+// to its row (position, rate, acceleration) at `time`, backward in time if `sign` is -1.
+void add_fading(const double* from, double T, double time, double sign, double* row) {
+  const double s = time / T, left = 1.0 - s, cube = left * left * left;
+  const double x = from[0], v = sign * from[1] * T, a = from[2] * T * T;
+  // (1 - s)^3 (c0 + c1 s + c2 s^2)
+  const double c0 = x, c1 = v + 3.0 * x, c2 = 0.5 * a + 3.0 * v + 6.0 * x;
+  const double p = c0 + s * (c1 + s * c2), dp = c1 + 2.0 * s * c2, ddp = 2.0 * c2;
+  row[0] += cube * p;
+  row[1] += sign * (cube * dp - 3.0 * left * left * p) / T;
+  row[2] += (cube * ddp - 6.0 * left * left * dp + 6.0 * left * p) / (T * T);
 }
 
 bool positive_definite(const double (&a)[3][3]) {
@@ -71,17 +85,12 @@ std::unique_ptr<Slave> Slave::make(std::vector<unsigned char> data, std::string&
     return nullptr;
   }
   const Model& m = *slave->model_;
-  if (static_cast<std::size_t>(m.input_size) != slave->table_.input_names.size() ||
-      m.bodies.size() != slave->table_.body_names.size()) {
-    error = "variable table: it belongs to another model";
-    return nullptr;
-  }
   for (const Variable& v : slave->table_.variables) {
     const auto number = static_cast<std::size_t>(v.signal.index);
     const bool stands_for_something =
         v.role == Role::signal   ? exists(m, v.signal)
         : v.role == Role::lock   ? v.signal.index >= 0 && number < m.bodies.size()
-        : v.role == Role::motion ? v.signal.index >= 0 && number < slave->motions_.size()
+        : v.role == Role::motion ? v.signal.index >= 0 && number < slave->now_.motions.size()
                                  : true;
     if (!stands_for_something) {
       error = "variable table: '" + v.name + "' stands for nothing";
@@ -92,24 +101,23 @@ std::unique_ptr<Slave> Slave::make(std::vector<unsigned char> data, std::string&
 }
 
 Slave::Slave(DataFile file, VariableTable table)
-    : file_(std::move(file)),
-      table_(std::move(table)),
-      inputs_(table_.input_names.size()),
-      input_rates_(table_.input_names.size()),
-      seen_(table_.variables.size()) {
+    : file_(std::move(file)), table_(std::move(table)), seen_(table_.variables.size()) {
   reset();
 }
 
 void Slave::reset() {
-  parameters_.clear();
-  for (const Parameter& p : table_.parameters) parameters_.push_back(p.start);
-  options_ = table_.options;
-  std::fill(inputs_.begin(), inputs_.end(), 0.0);
-  std::fill(input_rates_.begin(), input_rates_.end(), 0.0);
-  motions_ = table_.motions;
-  std::fill(locks_.begin(), locks_.end(), static_cast<unsigned char>(0));
-  start_time_ = told_step_ = 0.0;
-  initialized_ = built_ = told_bent_ = false;
+  now_ = Condition();
+  for (const Parameter& p : table_.parameters) now_.parameters.push_back(p.start);
+  now_.options = table_.options;
+  now_.inputs.assign(table_.input_names.size(), 0.0);
+  now_.input_rates = now_.inputs;
+  now_.motions = table_.motions;
+  now_.motion_rates.assign(now_.motions.size(), 0.0);
+  now_.motion_rated = now_.motion_rates;
+  now_.locks.assign(table_.body_names.size(), 0.0);
+  built_ = told_bent_ = told_energy_ = false;
+  told_step_ = 0.0;
+  read_ = Needs();
 }
 
 Result Slave::refuse(std::string message) {
@@ -136,7 +144,8 @@ Result Slave::refuse(const Status& status) {
              "for inputs and contact forces too stiff for the step";
       break;
     case Code::bad_input:
-      what = name(table_.input_names) + ": the input is not finite";
+      what =
+          name(table_.input_names) + ": the input leaves what a model can be given, 1e30 at most";
       break;
     case Code::loop_open:
       what = name(table_.row_names) +
@@ -148,13 +157,35 @@ Result Slave::refuse(const Status& status) {
              ": its force is lost in rounding: the bodies between its ends are too light beside "
              "those that they connect; give them mass, or weld them together in the tree";
       break;
+    case Code::energy_grew:
+      what = name(table_.speed_names) +
+             ": energy came out of nothing, as much as all that moved before; take a shorter "
+             "internal step (solver.h" +
+             limit_text() + ")";
+      break;
+    case Code::gimbal_lock:
+      what = name(table_.dof_names) +
+             ": the axes of its joint line up (gimbal lock), where its angles describe no motion; "
+             "use a spherical joint, or other axes";
+      break;
+    case Code::not_finite:
+      what =
+          "what was asked for is beyond the range of numbers; look for parameters and inputs of "
+          "extreme size";
+      break;
     case Code::ok:
       break;
   }
   return refuse("t = " + text_of(time()) + " s: " + what + " (" + text_of(status.value) + ")");
 }
 
-double Slave::time() { return built_ ? stepper_->time() : start_time_; }
+std::string Slave::limit_text() const {
+  const auto integrator = static_cast<std::size_t>(now_.options.integrator);
+  const double limit = table_.step_limits[integrator].step;
+  return limit < kLongestStep ? ", " + brief(limit) + " s is the limit" : std::string();
+}
+
+double Slave::time() { return built_ ? stepper_->time() : now_.start_time; }
 
 // ------------------------------------------------------------------------------------ variables
 
@@ -185,11 +216,36 @@ bool Slave::check_settable(Reference reference) {
     refuse(v.name + " is computed and cannot be set; set inputs and parameters only");
     return false;
   }
-  if (initialized_ && !v.tunable) {
+  if (now_.initialized && !v.tunable) {
     refuse(v.name + " is a fixed parameter: set it before initialization ends");
     return false;
   }
   return true;
+}
+
+bool Slave::check_value(const Variable& v, double x) {
+  const auto number = static_cast<std::size_t>(v.signal.index);
+  std::string wrong;
+  const auto up_to = [&](double limit) {
+    if (std::fabs(x) > limit) {
+      wrong = text_of(x) + " is beyond mechanics; give a number up to " + text_of(limit);
+    }
+  };
+  if (!std::isfinite(x)) {
+    wrong = text_of(x) + " is not a finite number";
+  } else if (v.role == Role::parameter) {
+    const Parameter& p = table_.parameters[number];
+    if (x < p.least || x > p.most) wrong = outside(p, x);
+  } else if (v.role == Role::input) {
+    up_to(kLargestInput);
+  } else if (v.role == Role::motion) {
+    up_to(largest_motion(number));
+  } else if (!(x >= kShortestStep && x <= kLongestStep)) {
+    wrong = text_of(x) + " is not a step; give a time from " + text_of(kShortestStep) + " to " +
+            text_of(kLongestStep) + " s";
+  }
+  if (!wrong.empty()) refuse(v.name + ": " + wrong);
+  return wrong.empty();
 }
 
 Result Slave::refuse_text(const Reference* references, std::size_t count) {
@@ -210,7 +266,9 @@ Result Slave::get_real(const Reference* references, std::size_t count, double* v
   signals_.clear();
   for (std::size_t i = 0; i < count; ++i) {
     const Variable& v = table_.variables[references[i]];
-    if (v.role == Role::signal) signals_.push_back(v.signal);
+    if (v.role != Role::signal) continue;
+    signals_.push_back(v.signal);
+    read_.add(v.signal);
   }
   numbers_.resize(signals_.size());
   const Status status = stepper_->read(signals_.data(), signals_.size(), numbers_.data());
@@ -224,19 +282,19 @@ Result Slave::get_real(const Reference* references, std::size_t count, double* v
         values[i] = numbers_[next++];
         break;
       case Role::input:
-        values[i] = inputs_[number];
+        values[i] = now_.inputs[number];
         break;
       case Role::parameter:
-        values[i] = parameters_[number];
+        values[i] = now_.parameters[number];
         break;
       case Role::setting:
-        values[i] = options_.step;
+        values[i] = now_.options.step;
         break;
       case Role::constant:
         values[i] = table_.constants[number];
         break;
       case Role::motion:
-        values[i] = motions_[number];
+        values[i] = now_.motions[number];
         break;
       case Role::lock:
         break;  // not Real
@@ -250,8 +308,8 @@ Result Slave::get_integer(const Reference* references, std::size_t count, int32_
     const Variable* v = find(references[i], Type::integer);
     if (v == nullptr) return Result::error;
     const bool integrator = static_cast<Setting>(v->signal.index) == Setting::integrator;
-    values[i] = 1 + (integrator ? static_cast<int32_t>(options_.integrator)
-                                : static_cast<int32_t>(options_.algorithm));
+    values[i] = 1 + (integrator ? static_cast<int32_t>(now_.options.integrator)
+                                : static_cast<int32_t>(now_.options.algorithm));
   }
   return Result::ok;
 }
@@ -261,36 +319,29 @@ Result Slave::set_real(const Reference* references, std::size_t count, const dou
   for (std::size_t i = 0; i < count; ++i) {
     const Variable* v = find(references[i], Type::real);
     if (v == nullptr || !check_settable(references[i])) return Result::error;
-    const double x = values[i];
-    if (!std::isfinite(x)) return refuse(v->name + ": " + text_of(x) + " is not a finite number");
-    if (v->role == Role::parameter) {
-      const Parameter& p = table_.parameters[static_cast<std::size_t>(v->signal.index)];
-      if (x < p.least || x > p.most) return refuse(v->name + ": " + outside(p, x));
-    }
-    if (v->role == Role::setting && !(x > 0.0 && x < 1e9)) {
-      return refuse(v->name + ": " + text_of(x) + " is not a step; give a time above 0 s");
-    }
+    if (!check_value(*v, values[i])) return Result::error;
   }
   for (std::size_t i = 0; i < count; ++i) {
     const Variable& v = table_.variables[references[i]];
     const auto number = static_cast<std::size_t>(v.signal.index);
     if (v.role == Role::input) {
-      inputs_[number] = values[i];
-      input_rates_[number] = 0.0;
+      now_.inputs[number] = values[i];
+      now_.input_rates[number] = 0.0;
       if (built_) {
         stepper_->input()[number] = values[i];
         stepper_->input_rate()[number] = 0.0;
         stepper_->inputs_written();
       }
     } else if (v.role == Role::motion) {
-      motions_[number] = values[i];
-      built_ = built_ && initialized_;
+      now_.motions[number] = values[i];
+      now_.motion_rates[number] = now_.motion_rated[number] = 0.0;
+      built_ = built_ && now_.initialized;
     } else if (v.role == Role::parameter) {
-      built_ = built_ && parameters_[number] == values[i];
-      parameters_[number] = values[i];
+      built_ = built_ && now_.parameters[number] == values[i];
+      now_.parameters[number] = values[i];
     } else {
-      options_.step = values[i];
-      built_ = built_ && initialized_;
+      now_.options.step = values[i];
+      built_ = built_ && now_.initialized;
     }
   }
   return Result::ok;
@@ -298,7 +349,7 @@ Result Slave::set_real(const Reference* references, std::size_t count, const dou
 
 Result Slave::set_integer(const Reference* references, std::size_t count, const int32_t* values) {
   ++calls_;
-  Options options = options_;
+  Options options = now_.options;
   for (std::size_t i = 0; i < count; ++i) {
     const Variable* v = find(references[i], Type::integer);
     if (v == nullptr || !check_settable(references[i])) return Result::error;
@@ -314,9 +365,12 @@ Result Slave::set_integer(const Reference* references, std::size_t count, const 
       options.algorithm = static_cast<Algorithm>(values[i] - 1);
     }
   }
-  built_ = built_ && options.integrator == options_.integrator &&
-           options.algorithm == options_.algorithm;
-  options_ = options;
+  if (!fits(*model_, options.algorithm)) {
+    return refuse("this model is too large for the algorithm dense; take order_n");
+  }
+  built_ = built_ && options.integrator == now_.options.integrator &&
+           options.algorithm == now_.options.algorithm;
+  now_.options = options;
   return Result::ok;
 }
 
@@ -324,7 +378,7 @@ Result Slave::get_boolean(const Reference* references, std::size_t count, int32_
   for (std::size_t i = 0; i < count; ++i) {
     const Variable* v = find(references[i], Type::boolean);
     if (v == nullptr) return Result::error;
-    values[i] = locks_[static_cast<std::size_t>(v->signal.index)];
+    values[i] = now_.locks[static_cast<std::size_t>(v->signal.index)] != 0.0 ? 1 : 0;
   }
   return Result::ok;
 }
@@ -336,7 +390,7 @@ Result Slave::set_boolean(const Reference* references, std::size_t count, const 
     if (v == nullptr || !check_settable(references[i])) return Result::error;
   }
   const auto body_of = [&](std::size_t i) { return table_.variables[references[i]].signal.index; };
-  if (initialized_) {
+  if (now_.initialized) {
     const std::vector<double> before(stepper_->state(), stepper_->state() + stepper_->state_size());
     for (std::size_t i = 0; i < count; ++i) {
       const Status status = stepper_->lock(body_of(i), values[i] != 0);
@@ -346,18 +400,18 @@ Result Slave::set_boolean(const Reference* references, std::size_t count, const 
     }
   }
   for (std::size_t i = 0; i < count; ++i) {
-    locks_[static_cast<std::size_t>(body_of(i))] = values[i] != 0 ? 1 : 0;
+    now_.locks[static_cast<std::size_t>(body_of(i))] = values[i] != 0 ? 1.0 : 0.0;
   }
   // Until then the model is built anew: a joint locked and released again has its start speed.
-  built_ = built_ && initialized_;
+  built_ = built_ && now_.initialized;
   return Result::ok;
 }
 
 // ------------------------------------------------------------------------------ initialization
 
-Result Slave::check_parameters() {
+Result Slave::check_parameters(const std::vector<double>& parameters) {
   for (const Check& check : table_.checks) {
-    const double* p = parameters_.data() + check.first;
+    const double* p = parameters.data() + check.first;
     const auto named =
         std::find_if(table_.variables.begin(), table_.variables.end(), [&](const Variable& v) {
           return v.role == Role::parameter &&
@@ -379,55 +433,68 @@ Result Slave::check_parameters() {
   return Result::ok;
 }
 
-Result Slave::build() {
-  if (built_) return Result::ok;
-  if (check_parameters() != Result::ok) return Result::error;
+Result Slave::make_model(const Condition& condition, std::shared_ptr<const Model>& model,
+                         std::unique_ptr<Stepper>& stepper) {
+  if (check_parameters(condition.parameters) != Result::ok) return Result::error;
   DataFile file = file_;
-  for (std::size_t p = 0; p < parameters_.size(); ++p) {
+  for (std::size_t p = 0; p < condition.parameters.size(); ++p) {
     const Parameter& parameter = table_.parameters[p];
-    if (parameters_[p] == parameter.start) continue;
+    const double value = condition.parameters[p];
+    if (value == parameter.start) continue;
     for (const Term& term : parameter.terms) {
       double base = 0.0, now = 0.0;
       file_.real_at(term.section, term.index, base);
       file.real_at(term.section, term.index, now);
       const bool is_itself = term.slope == 1.0 && base == parameter.start;
-      file.set_real(
-          term.section, term.index,
-          is_itself ? parameters_[p] : now + term.slope * (parameters_[p] - parameter.start));
+      file.set_real(term.section, term.index,
+                    is_itself ? value : now + term.slope * (value - parameter.start));
     }
   }
   std::string error;
-  std::shared_ptr<const Model> model = Model::parse(file, error);
+  model = Model::parse(file, error);
   if (!model) return refuse(error);
-  if (motions_.size() != 3 * static_cast<std::size_t>(model->live_count)) {
-    return refuse("variable table: it belongs to another model");
+  const bool fitting = 3 * static_cast<std::size_t>(model->live_count) == table_.motions.size() &&
+                       static_cast<std::size_t>(model->input_size) == table_.input_names.size() &&
+                       model->bodies.size() == table_.body_names.size();
+  if (!fitting) return refuse("variable table: it belongs to another model");
+  if (!fits(*model, condition.options.algorithm)) {
+    return refuse("this model is too large for the algorithm dense; take order_n");
   }
-  stepper_ = make_stepper(*model, "");
-  model_ = std::move(model);
-  locks_.resize(model_->bodies.size());
-  stepper_->configure(options_);
-  stepper_->set_time(start_time_);
-  std::copy(motions_.begin(), motions_.end(), stepper_->motion_next());
-  stepper_->state_written();
-  for (std::size_t body = 0; body < locks_.size(); ++body) {
-    if (locks_[body] == 0) continue;
-    const Status status = stepper_->lock(static_cast<int32_t>(body), true);
+  stepper = make_stepper(*model, "");
+  stepper->configure(condition.options);
+  stepper->set_time(condition.start_time);
+  std::copy(condition.motions.begin(), condition.motions.end(), stepper->motion_next());
+  stepper->state_written();
+  for (std::size_t body = 0; body < condition.locks.size(); ++body) {
+    if (condition.locks[body] == 0.0) continue;
+    const Status status = stepper->lock(static_cast<int32_t>(body), true);
     if (status.code != Code::ok) return refuse(status);
   }
-  stepper_->open_account();
-  if (static_cast<std::size_t>(model_->input_size) == inputs_.size()) {
-    std::copy(inputs_.begin(), inputs_.end(), stepper_->input());
-    std::copy(input_rates_.begin(), input_rates_.end(), stepper_->input_rate());
-  }
-  *stepper_->input_time() = start_time_;
-  clock_ = start_time_;
+  stepper->open_account();
+  std::copy(condition.inputs.begin(), condition.inputs.end(), stepper->input());
+  std::copy(condition.input_rates.begin(), condition.input_rates.end(), stepper->input_rate());
+  *stepper->input_time() = condition.start_time;
+  return Result::ok;
+}
+
+Result Slave::build() {
+  if (built_) return Result::ok;
+  std::shared_ptr<const Model> model;
+  std::unique_ptr<Stepper> stepper;
+  if (make_model(now_, model, stepper) != Result::ok) return Result::error;
+  stepper_ = std::move(stepper);  // before the model that it looks at
+  model_ = std::move(model);
+  now_.clock = now_.start_time;
   built_ = true;
   return Result::ok;
 }
 
 Result Slave::set_start_time(double time) {
-  if (!std::isfinite(time)) return refuse("start time " + text_of(time) + " is not finite");
-  start_time_ = time;
+  if (!(std::fabs(time) <= kLargestTime)) {
+    return refuse("start time " + text_of(time) + " s; give one within " + text_of(kLargestTime) +
+                  " s of zero");
+  }
+  now_.start_time = time;
   built_ = false;
   return Result::ok;
 }
@@ -436,7 +503,7 @@ Result Slave::initialize() {
   if (build() != Result::ok) return Result::error;
   const Status status = stepper_->evaluate();
   if (status.code != Code::ok) return refuse(status);
-  initialized_ = true;
+  now_.initialized = true;
   return Result::ok;
 }
 
@@ -444,12 +511,19 @@ Result Slave::initialize() {
 
 std::vector<std::string> Slave::warnings() {
   std::vector<std::string> found;
-  const StepLimit& limit = table_.step_limits[static_cast<std::size_t>(options_.integrator)];
-  const double h = options_.step;
+  const StepLimit& limit = table_.step_limits[static_cast<std::size_t>(now_.options.integrator)];
+  const double h = now_.options.step;
   if (std::exchange(told_step_, h) != h && h >= limit.step) {
     found.push_back("solver.h = " + text_of(h) + " s is beyond the limit of the integrator, " +
                     brief(limit.step) + " s for the model as exported, set by " + limit.cause +
                     ": the motion will grow or tremble; take a shorter one");
+  }
+  if (!told_energy_ && stepper_->is_doubtful()) {
+    told_energy_ = true;
+    found.push_back("t = " + text_of(time()) + " s: the energy error has come to " +
+                    brief(100.0 * stepper_->energy_doubt()) +
+                    " % of the energy that moved: do not trust this run; " +
+                    "take a shorter internal step (solver.h" + limit_text() + ")");
   }
   for (const NodeConst& node : model_->nodes) {
     const BodyConst& b = model_->bodies[node.body];
@@ -474,13 +548,23 @@ std::vector<std::string> Slave::warnings() {
 
 // ------------------------------------------------------------------------------------- stepping
 
-// Motions from outside go on at the acceleration they were given, ...
-void Slave::motion_after(double time, double* rows) const {
-  for (std::size_t i = 0; i < motions_.size(); i += 3) {
-    const double x = motions_[i], v = motions_[i + 1], a = motions_[i + 2];
+// Motions from outside go on at the acceleration they were given; where a derivative was set, to
+// where it leads by the end of a communication step of this size, ...
+void Slave::motion_after(double size, double time, double* rows) const {
+  for (std::size_t i = 0; i < now_.motions.size(); i += 3) {
+    const double x = now_.motions[i], v = now_.motions[i + 1], a = now_.motions[i + 2];
     rows[i] = x + time * (v + 0.5 * time * a);
     rows[i + 1] = v + time * a;
     rows[i + 2] = a;
+    const double end[3] = {x + size * (v + 0.5 * size * a), v + size * a, a};
+    double extra[3];
+    bool any = false;
+    for (std::size_t k = 0; k < 3; ++k) {
+      const bool said = now_.motion_rated[i + k] != 0.0;
+      extra[k] = said ? now_.motions[i + k] + size * now_.motion_rates[i + k] - end[k] : 0.0;
+      any = any || said;
+    }
+    if (any) add_fading(extra, size, size - time, -1.0, rows + i);
   }
 }
 
@@ -488,35 +572,53 @@ void Slave::motion_after(double time, double* rows) const {
 // than where they had come to, is taken back smoothly within the internal step asked for: not
 // within a shorter one, which would throw the model about.
 void Slave::add_motion_offset(double time, double* rows) const {
-  const double T = options_.step;
+  const double T = now_.options.step;
   if (time >= T) return;
-  const double s = time / T, left = 1.0 - s, cube = left * left * left;
-  for (std::size_t i = 0; i < motions_.size(); i += 3) {
-    const double x = motion_offset_[i], v = motion_offset_[i + 1] * T;
-    const double a = motion_offset_[i + 2] * T * T;
-    // (1 - s)^3 (c0 + c1 s + c2 s^2): x, v, a at s = 0, nothing of them left at s = 1
-    const double c0 = x, c1 = v + 3.0 * x, c2 = 0.5 * a + 3.0 * v + 6.0 * x;
-    const double p = c0 + s * (c1 + s * c2), dp = c1 + 2.0 * s * c2, ddp = 2.0 * c2;
-    rows[i] += cube * p;
-    rows[i + 1] += (cube * dp - 3.0 * left * left * p) / T;
-    rows[i + 2] += (cube * ddp - 6.0 * left * left * dp + 6.0 * left * p) / (T * T);
+  for (std::size_t i = 0; i < now_.motions.size(); i += 3) {
+    add_fading(&motion_offset_[i], T, time, 1.0, rows + i);
   }
 }
 
+// What inputs come to by the end of a step, with the derivatives that were set.
+Result Slave::check_inputs_after(double size) {
+  const auto beyond = [&](const std::string& name, double value, double limit) {
+    return refuse(name + " comes to " + text_of(value) + " by the end of the step; " +
+                  text_of(limit) + " is the most");
+  };
+  for (std::size_t i = 0; i < now_.inputs.size(); ++i) {
+    const double value = now_.inputs[i] + now_.input_rates[i] * size;
+    if (!(std::fabs(value) <= kLargestInput)) {
+      return beyond(table_.input_names[i], value, kLargestInput);
+    }
+  }
+  numbers_.resize(now_.motions.size());
+  motion_after(size, size, numbers_.data());
+  for (std::size_t i = 0; i < numbers_.size(); ++i) {
+    if (!(std::fabs(numbers_[i]) <= largest_motion(i))) {
+      return beyond("a motion from outside", numbers_[i], largest_motion(i));
+    }
+  }
+  return Result::ok;
+}
+
 Result Slave::step(double time, double size) {
-  const double now = stepper_->time(), h = options_.step;
+  const double now = stepper_->time(), h = now_.options.step;
   if (!(size > 0.0) || !std::isfinite(size)) {
     return refuse("communication step size " + text_of(size) + " s; give a time above 0 s");
   }
   const double rounding = 16.0 * std::numeric_limits<double>::epsilon();
   // Against the importer's own clock: one that adds up its steps parts from the model's time by
   // more than the tolerance in some minutes.
-  const double slack = std::max(kClockTolerance * size, rounding * std::fabs(clock_));
-  if (!(std::fabs(time - clock_) <= slack)) {
+  const double slack = std::max(kClockTolerance * size, rounding * std::fabs(now_.clock));
+  if (!(std::fabs(time - now_.clock) <= slack)) {
     return refuse("communication point " + text_of(time) + " s, but the last step ended at " +
-                  text_of(clock_) + " s; restore a saved state to go back");
+                  text_of(now_.clock) + " s; restore a saved state to go back");
   }
-  if (!(size > std::numeric_limits<double>::epsilon() * std::max(std::fabs(now), h))) {
+  if (!(now + size <= kLargestTime)) {
+    return refuse("the step goes past " + text_of(kLargestTime) + " s, the longest time there is");
+  }
+  const double noticed = std::numeric_limits<double>::epsilon() * std::max(std::fabs(now), h);
+  if (!(size >= std::max(noticed, kShortestSize))) {
     return refuse("communication step size " + text_of(size) + " s is too short to be noticed at " +
                   text_of(now) + " s beside an internal step (solver.h) of " + text_of(h) + " s");
   }
@@ -524,6 +626,7 @@ Result Slave::step(double time, double size) {
     return refuse("communication step size " + text_of(size) + " s would take " +
                   text_of(size / h) + " internal steps of " + text_of(h) + " s; 1e9 is the most");
   }
+  if (check_inputs_after(size) != Result::ok) return Result::error;
   // Whole internal steps: of the length asked for where that fits, else slightly shorter ones. A
   // size that is the difference of two times has their rounding.
   double count = std::max(1.0, std::round(size / h)), length = h;
@@ -536,32 +639,42 @@ Result Slave::step(double time, double size) {
   *stepper_->input_time() = now;
   before_.assign(stepper_->state(), stepper_->state() + stepper_->state_size());
   Status status;
-  if (motions_.empty()) {
+  if (now_.motions.empty()) {
     status = stepper_->step(static_cast<int64_t>(count));
   } else {
-    motion_offset_.assign(stepper_->motion_now(), stepper_->motion_now() + motions_.size());
-    for (std::size_t i = 0; i < motions_.size(); ++i) motion_offset_[i] -= motions_[i];
+    motion_offset_.assign(stepper_->motion_now(), stepper_->motion_now() + now_.motions.size());
+    for (std::size_t i = 0; i < now_.motions.size(); ++i) motion_offset_[i] -= now_.motions[i];
     for (double done = 1.0; done <= count && status.code == Code::ok; done += 1.0) {
-      motion_after(done * length, stepper_->motion_next());
+      motion_after(size, done * length, stepper_->motion_next());
       add_motion_offset(done * length, stepper_->motion_next());
       status = stepper_->step(1);
     }
   }
+  // What the importer reads after a step must be there after a step that is called good.
+  if (status.code == Code::ok) {
+    for (std::size_t i = 0; i < now_.inputs.size(); ++i) {
+      stepper_->input()[i] = now_.inputs[i] + now_.input_rates[i] * size;
+      stepper_->input_rate()[i] = 0.0;
+    }
+    stepper_->inputs_written();
+    status = stepper_->prepare_to_read(std::exchange(read_, Needs()));
+  }
   if (status.code != Code::ok) {
     refuse(status);
+    std::copy(now_.inputs.begin(), now_.inputs.end(), stepper_->input());
+    std::copy(now_.input_rates.begin(), now_.input_rates.end(), stepper_->input_rate());
     // The instance stays at the last internal step that was good, unless nothing can be read there.
     if (stepper_->evaluate().code != Code::ok) stepper_->restore(before_.data());
     return Result::discard;
   }
-  clock_ = time + size;
-  motion_after(size, motions_.data());
-  for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    if (input_rates_[i] == 0.0) continue;
-    inputs_[i] += input_rates_[i] * size;
-    input_rates_[i] = 0.0;
-    stepper_->input()[i] = inputs_[i];
-    stepper_->input_rate()[i] = 0.0;
-  }
+  now_.clock = time + size;
+  std::copy(stepper_->input(), stepper_->input() + now_.inputs.size(), now_.inputs.begin());
+  std::fill(now_.input_rates.begin(), now_.input_rates.end(), 0.0);
+  numbers_.resize(now_.motions.size());
+  motion_after(size, size, numbers_.data());
+  now_.motions = numbers_;
+  std::fill(now_.motion_rates.begin(), now_.motion_rates.end(), 0.0);
+  std::fill(now_.motion_rated.begin(), now_.motion_rated.end(), 0.0);
   return Result::ok;
 }
 
@@ -573,19 +686,28 @@ Result Slave::set_input_derivatives(const Reference* references, std::size_t cou
   for (std::size_t i = 0; i < count; ++i) {
     const Variable* v = find(references[i], Type::real);
     if (v == nullptr || !check_settable(references[i])) return Result::error;
-    if (v->role != Role::input) return refuse(v->name + " is not an input that is interpolated");
+    if (v->role != Role::input && v->role != Role::motion) {
+      return refuse(v->name + " is not an input that is interpolated");
+    }
     if (orders[i] != 1) {
       return refuse(v->name + ": derivative of order " + std::to_string(orders[i]) +
                     "; inputs are interpolated linearly, give order 1");
     }
-    if (!std::isfinite(values[i])) {
-      return refuse(v->name + ": the derivative " + text_of(values[i]) + " is not a finite number");
+    if (!(std::fabs(values[i]) <= kLargestInput)) {
+      return refuse(v->name + ": the derivative " + text_of(values[i]) +
+                    " makes no sense; give a number up to " + text_of(kLargestInput));
     }
   }
   if (build() != Result::ok) return Result::error;
   for (std::size_t i = 0; i < count; ++i) {
-    const auto number = static_cast<std::size_t>(table_.variables[references[i]].signal.index);
-    input_rates_[number] = stepper_->input_rate()[number] = values[i];
+    const Variable& v = table_.variables[references[i]];
+    const auto number = static_cast<std::size_t>(v.signal.index);
+    if (v.role == Role::motion) {
+      now_.motion_rates[number] = values[i];
+      now_.motion_rated[number] = 1.0;
+    } else {
+      now_.input_rates[number] = stepper_->input_rate()[number] = values[i];
+    }
   }
   *stepper_->input_time() = stepper_->time();
   stepper_->inputs_written();
@@ -609,7 +731,8 @@ Result Slave::get_output_derivatives(const Reference* references, std::size_t co
   const Status status = stepper_->differentiate_in_time();
   if (status.code != Code::ok) return refuse(status);
   numbers_.resize(signals_.size());
-  stepper_->read_derivative(signals_.data(), signals_.size(), numbers_.data());
+  const Status read = stepper_->read_derivative(signals_.data(), signals_.size(), numbers_.data());
+  if (read.code != Code::ok) return refuse(read);
   std::size_t next = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const bool moves = table_.variables[references[i]].role == Role::signal;
@@ -624,18 +747,27 @@ Result Slave::directional_derivative(const Reference* unknown, std::size_t unkno
   if (build() != Result::ok) return Result::error;
   const auto q_size = static_cast<std::size_t>(model_->q_size);
   const auto u_size = static_cast<std::size_t>(model_->u_size);
-  numbers_.assign(q_size + u_size + inputs_.size(), 0.0);
+  numbers_.assign(q_size + u_size + now_.inputs.size() + now_.motions.size(), 0.0);
   double *q = numbers_.data(), *u = q + q_size, *input = u + u_size;
+  double* motion = input + now_.inputs.size();
   for (std::size_t i = 0; i < knowns; ++i) {
     const Variable* v = find(known[i], Type::real);
     if (v == nullptr) return Result::error;
     const bool is_state = v->role == Role::signal &&
                           (v->signal.quantity == Quantity::q || v->signal.quantity == Quantity::u);
-    if (v->role != Role::input && !is_state) {
+    if (v->role != Role::input && v->role != Role::motion && !is_state) {
       return refuse(v->name + " is neither an input nor a state: nothing is differentiated by it");
     }
-    if (!std::isfinite(seed[i])) return refuse(v->name + ": the seed is not a finite number");
-    double* part = v->role == Role::input ? input : v->signal.quantity == Quantity::q ? q : u;
+    if (!(std::fabs(seed[i]) <= kLargestInput)) {
+      return refuse(v->name + ": the seed " + text_of(seed[i]) +
+                    " makes no sense; give a number up to " + text_of(kLargestInput));
+    }
+    // A motion that is given anew during a run acts from the next step on: not at this instant.
+    if (v->role == Role::motion && now_.initialized) continue;
+    double* part = v->role == Role::input              ? input
+                   : v->role == Role::motion           ? motion
+                   : v->signal.quantity == Quantity::q ? q
+                                                       : u;
     part[v->signal.index] += seed[i];
   }
   signals_.clear();
@@ -647,10 +779,11 @@ Result Slave::directional_derivative(const Reference* unknown, std::size_t unkno
     }
     if (v->role == Role::signal) signals_.push_back(v->signal);
   }
-  const Status status = stepper_->differentiate({q, u, input, 0.0});
+  const Status status = stepper_->differentiate({q, u, input, 0.0, motion});
   if (status.code != Code::ok) return refuse(status);
   numbers_.resize(signals_.size());
-  stepper_->read_derivative(signals_.data(), signals_.size(), numbers_.data());
+  const Status read = stepper_->read_derivative(signals_.data(), signals_.size(), numbers_.data());
+  if (read.code != Code::ok) return refuse(read);
   std::size_t next = 0;
   for (std::size_t i = 0; i < unknowns; ++i) {
     const bool moves = table_.variables[unknown[i]].role == Role::signal;

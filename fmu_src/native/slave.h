@@ -25,6 +25,22 @@ enum class Result : int32_t { ok, discard, error };
 struct Snapshot {
   int32_t phase = 0;
   std::vector<double> values;
+
+  bool initialized() const;
+};
+
+// Everything of a slave that changes but the kernel's state: what is saved beside it.
+struct Condition {
+  std::vector<double> parameters;
+  Options options;
+  std::vector<double> inputs, input_rates;
+  // Of motions from outside: rows (position, rate, acceleration) at the last step, how fast each is
+  // to change through the next one, and whether that was said.
+  std::vector<double> motions, motion_rates, motion_rated;
+  std::vector<double> locks;  // per body, 0 or 1
+  double start_time = 0.0;
+  double clock = 0.0;  // where the importer's next step starts, by its own clock
+  bool initialized = false;
 };
 
 class Slave {
@@ -36,10 +52,10 @@ class Slave {
   const std::vector<Variable>& variables() const { return table_.variables; }
   const std::string& message() const { return message_; }
   double time();
-  double internal_step() const { return options_.step; }
+  double internal_step() const { return now_.options.step; }
   // What the importer should know of the internal step and the present state, each once: a step
   // beyond the limit of the model as exported, the first body deflected further than its modes
-  // can carry.
+  // can carry, an energy error that makes the run doubtful.
   std::vector<std::string> warnings();
 
   Result get_real(const Reference* references, std::size_t count, double* values);
@@ -80,29 +96,30 @@ class Slave {
   Result refuse(const Status& status);
   const Variable* find(Reference reference, Type type);
   bool check_settable(Reference reference);
-  Result check_parameters();
-  void motion_after(double time, double* rows) const;
+  bool check_value(const Variable& variable, double value);
+  std::string limit_text() const;  // of the present integrator's step
+  Result check_parameters(const std::vector<double>& parameters);
+  Result check_inputs_after(double size);
+  void motion_after(double size, double time, double* rows) const;
   void add_motion_offset(double time, double* rows) const;
   // The model as the parameters want it; nothing to do if they have not changed since.
   Result build();
+  Result make_model(const Condition& condition, std::shared_ptr<const Model>& model,
+                    std::unique_ptr<Stepper>& stepper);
+  // From the numbers of a snapshot; says why if they make no sense.
+  Result read_condition(const std::vector<double>& values, Condition& condition);
 
   const DataFile file_;
   const VariableTable table_;
-  std::vector<double> parameters_;
-  Options options_;
-  std::vector<double> inputs_, input_rates_;
-  std::vector<double> motions_;       // rows (position, rate, acceleration) at the last step
-  std::vector<unsigned char> locks_;  // per body
-  double start_time_ = 0.0;
-  double clock_ = 0.0;  // where the importer's next step starts, by its own clock
-  bool initialized_ = false;
+  Condition now_;
 
-  bool built_ = false;
+  bool built_ = false;  // model and stepper are those of the present condition
   std::shared_ptr<const Model> model_;
   std::unique_ptr<Stepper> stepper_;
 
   double told_step_ = 0.0;  // the step that was last warned of, or found good
-  bool told_bent_ = false;
+  bool told_bent_ = false, told_energy_ = false;
+  Needs read_;  // since the last step
 
   std::vector<Signal> signals_;  // scratch of the calls below, to allocate once
   std::vector<double> numbers_;

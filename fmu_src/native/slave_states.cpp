@@ -1,7 +1,8 @@
 // Saving and restoring a slave, in memory and as bytes.
 //
 // A snapshot: start time, initialized, settings, the step in use, input time, the importer's clock;
-// parameters; inputs; input rates; motions from outside; locks; the kernel's state block.
+// parameters; inputs; input rates; motions from outside, their rates, which of these were said;
+// locks; the kernel's state block.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -12,7 +13,10 @@
 namespace pliant {
 namespace {
 
-constexpr std::size_t kSnapshotHead = 8;
+enum Head { start_time, initialized, step, integrator, algorithm, step_in_use, input_time, clock };
+constexpr std::size_t kHead = Head::clock + 1;
+constexpr std::size_t kBytesHead = 32;
+constexpr double kShortestStepInUse = 1e-13;  // s: of the shortest communication step
 
 uint64_t hash(const std::string& text) {
   return fnv1a(reinterpret_cast<const unsigned char*>(text.data()), text.size());
@@ -26,62 +30,108 @@ void append(std::vector<unsigned char>& bytes, T x) {
 
 }  // namespace
 
+bool Snapshot::initialized() const { return values[Head::initialized] != 0.0; }
+
 Result Slave::save(Snapshot& snapshot) {
   if (build() != Result::ok) return Result::error;
   std::vector<double>& x = snapshot.values;
-  x.clear();
-  x.reserve(kSnapshotHead + parameters_.size() + 2 * inputs_.size() + motions_.size() +
-            locks_.size() + stepper_->state_size());
-  x.insert(x.end(),
-           {start_time_, initialized_ ? 1.0 : 0.0, options_.step,
-            static_cast<double>(options_.integrator), static_cast<double>(options_.algorithm),
-            stepper_->step_size(), *stepper_->input_time(), clock_});
-  x.insert(x.end(), parameters_.begin(), parameters_.end());
-  x.insert(x.end(), inputs_.begin(), inputs_.end());
-  x.insert(x.end(), input_rates_.begin(), input_rates_.end());
-  x.insert(x.end(), motions_.begin(), motions_.end());
-  x.insert(x.end(), locks_.begin(), locks_.end());
+  x = {now_.start_time,
+       now_.initialized ? 1.0 : 0.0,
+       now_.options.step,
+       static_cast<double>(now_.options.integrator),
+       static_cast<double>(now_.options.algorithm),
+       stepper_->step_size(),
+       *stepper_->input_time(),
+       now_.clock};
+  for (const std::vector<double>* part :
+       {&now_.parameters, &now_.inputs, &now_.input_rates, &now_.motions, &now_.motion_rates,
+        &now_.motion_rated, &now_.locks}) {
+    x.insert(x.end(), part->begin(), part->end());
+  }
   x.insert(x.end(), stepper_->state(), stepper_->state() + stepper_->state_size());
   return Result::ok;
 }
 
+Result Slave::read_condition(const std::vector<double>& x, Condition& next) {
+  next = now_;
+  std::size_t size = kHead + stepper_->state_size();
+  const std::initializer_list<std::vector<double>*> parts = {
+      &next.parameters,   &next.inputs,       &next.input_rates, &next.motions,
+      &next.motion_rates, &next.motion_rated, &next.locks};
+  for (const std::vector<double>* part : parts) size += part->size();
+  if (x.size() != size) return refuse("this state belongs to another model");
+  const auto is_choice = [](double number, double count) {
+    return number >= 0.0 && number < count && number == std::floor(number);
+  };
+  const auto all_within = [](const std::vector<double>& values, double limit) {
+    return std::all_of(values.begin(), values.end(),
+                       [limit](double value) { return std::fabs(value) <= limit; });
+  };
+  const auto flags = [&](const std::vector<double>& values) {
+    return std::all_of(values.begin(), values.end(), [&](double v) { return is_choice(v, 2.0); });
+  };
+  const double* block = x.data() + x.size() - stepper_->state_size();
+  const double longest = 1.01 * kLargestTime;
+  bool sane = std::fabs(x[Head::start_time]) <= kLargestTime &&
+              is_choice(x[Head::initialized], 2.0) && x[Head::step] >= kShortestStep &&
+              x[Head::step] <= kLongestStep && is_choice(x[Head::integrator], 3.0) &&
+              is_choice(x[Head::algorithm], 2.0) && x[Head::step_in_use] >= kShortestStepInUse &&
+              x[Head::step_in_use] <= kLongestStep && std::fabs(x[Head::input_time]) <= longest &&
+              std::fabs(x[Head::clock]) <= longest && stepper_->accepts(block) &&
+              std::fabs(block[0] + block[1] * x[Head::step_in_use]) <= longest;
+  if (!sane) return refuse("this state is damaged: its settings make no sense");
+  next.start_time = x[Head::start_time];
+  next.initialized = x[Head::initialized] != 0.0;
+  next.options.step = x[Head::step];
+  next.options.integrator = static_cast<Integrator>(static_cast<int32_t>(x[Head::integrator]));
+  next.options.algorithm = static_cast<Algorithm>(static_cast<int32_t>(x[Head::algorithm]));
+  next.clock = x[Head::clock];
+  const double* from = x.data() + kHead;
+  for (std::vector<double>* part : parts) {
+    std::copy(from, from + part->size(), part->begin());
+    from += part->size();
+  }
+  sane = all_within(next.inputs, kLargestInput) && all_within(next.input_rates, kLargestInput) &&
+         all_within(next.motion_rates, kLargestInput) && flags(next.motion_rated) &&
+         flags(next.locks);
+  for (std::size_t i = 0; i < next.motions.size(); ++i) {
+    sane = sane && std::fabs(next.motions[i]) <= largest_motion(i);
+  }
+  if (!sane) return refuse("this state is damaged: its inputs are beyond their limits");
+  for (const Variable& v : table_.variables) {
+    if (v.role != Role::parameter) continue;
+    if (!check_value(v, next.parameters[static_cast<std::size_t>(v.signal.index)])) {
+      return refuse("this state is damaged: " + message_);
+    }
+  }
+  return check_parameters(next.parameters);
+}
+
 Result Slave::restore(const Snapshot& snapshot) {
   const std::vector<double>& x = snapshot.values;
-  const std::size_t np = parameters_.size(), ni = inputs_.size();
-  if (x.size() !=
-      kSnapshotHead + np + 2 * ni + motions_.size() + locks_.size() + stepper_->state_size()) {
-    return refuse("this state belongs to another model");
-  }
-  const auto parameters = x.begin() + kSnapshotHead;
-  const auto inputs = parameters + static_cast<std::ptrdiff_t>(np);
-  const auto rates = inputs + static_cast<std::ptrdiff_t>(ni);
-  const auto motions = rates + static_cast<std::ptrdiff_t>(ni);
-  const auto locks = motions + static_cast<std::ptrdiff_t>(motions_.size());
-  const auto block = locks + static_cast<std::ptrdiff_t>(locks_.size());
-  const bool same_model = built_ && std::equal(parameters, inputs, parameters_.begin()) &&
-                          static_cast<double>(options_.integrator) == x[3] &&
-                          static_cast<double>(options_.algorithm) == x[4];
-  parameters_.assign(parameters, inputs);
-  inputs_.assign(inputs, rates);
-  input_rates_.assign(rates, motions);
-  std::copy(motions, locks, motions_.begin());
-  std::transform(locks, block, locks_.begin(),
-                 [](double x) { return static_cast<unsigned char>(x != 0.0 ? 1 : 0); });
-  start_time_ = x[0];
-  initialized_ = x[1] != 0.0;
-  options_.step = x[2];
-  options_.integrator = static_cast<Integrator>(static_cast<int32_t>(x[3]));
-  options_.algorithm = static_cast<Algorithm>(static_cast<int32_t>(x[4]));
+  Condition next;
+  if (read_condition(x, next) != Result::ok) return Result::error;
+  const bool same_model = built_ && next.parameters == now_.parameters &&
+                          next.options.integrator == now_.options.integrator &&
+                          next.options.algorithm == now_.options.algorithm;
   if (!same_model) {
-    built_ = false;
-    if (build() != Result::ok) return Result::error;
+    std::shared_ptr<const Model> model;
+    std::unique_ptr<Stepper> stepper;
+    if (make_model(next, model, stepper) != Result::ok) return Result::error;
+    stepper_ = std::move(stepper);  // before the model that it looks at
+    model_ = std::move(model);
+    built_ = true;
   }
-  stepper_->set_step(x[5], x[2]);
-  *stepper_->input_time() = x[6];
-  clock_ = x[7];
-  std::copy(inputs_.begin(), inputs_.end(), stepper_->input());
-  std::copy(input_rates_.begin(), input_rates_.end(), stepper_->input_rate());
-  stepper_->restore(&*block);
+  now_ = std::move(next);
+  stepper_->set_step(x[Head::step_in_use], x[Head::step]);
+  *stepper_->input_time() = x[Head::input_time];
+  std::copy(now_.inputs.begin(), now_.inputs.end(), stepper_->input());
+  std::copy(now_.input_rates.begin(), now_.input_rates.end(), stepper_->input_rate());
+  stepper_->restore(x.data() + x.size() - stepper_->state_size());
+  for (std::size_t body = 0; body < now_.locks.size(); ++body) {
+    now_.locks[body] = stepper_->is_locked(static_cast<int32_t>(body)) ? 1.0 : 0.0;
+  }
+  read_ = Needs();
   return Result::ok;
 }
 
@@ -102,38 +152,37 @@ std::vector<unsigned char> Slave::serialize(const Snapshot& snapshot) const {
 }
 
 Result Slave::deserialize(const unsigned char* data, std::size_t size, Snapshot& snapshot) {
-  constexpr std::size_t kHead = 32;
   const auto word = [&](std::size_t at) {
     uint64_t x;
     std::memcpy(&x, data + at, sizeof x);
     return x;
   };
-  if (size < kHead || std::memcmp(data, "pliant S", 8) != 0) {
+  if (size < kBytesHead || std::memcmp(data, "pliant S", 8) != 0) {
     return refuse("this is not a saved state of pliant");
   }
   if (word(8) != hash(table_.guid)) return refuse("this state belongs to another model");
-  if ((size - kHead) % sizeof(double) != 0 || word(16) != (size - kHead) / sizeof(double)) {
+  if ((size - kBytesHead) % sizeof(double) != 0 ||
+      word(16) != (size - kBytesHead) / sizeof(double)) {
     return refuse("this state is cut off or was appended to");
   }
   std::vector<unsigned char> covered(data, data + 24);
-  covered.insert(covered.end(), data + kHead, data + size);
+  covered.insert(covered.end(), data + kBytesHead, data + size);
   if (word(24) != fnv1a(covered.data(), covered.size())) {
     return refuse("this state is damaged: its checksum does not match");
   }
-  std::vector<double> x((size - kHead) / sizeof(double));
-  std::memcpy(x.data(), data + kHead, size - kHead);
+  std::vector<double> x((size - kBytesHead) / sizeof(double));
+  std::memcpy(x.data(), data + kBytesHead, size - kBytesHead);
   for (double value : x) {
     if (!std::isfinite(value)) return refuse("this state holds a value that is not finite");
   }
-  if (x.size() <= kSnapshotHead) return refuse("this state is cut off");
-  const auto among = [](double number, double count) {
-    return number >= 0.0 && number < count && number == std::floor(number);
-  };
+  if (x.empty()) return refuse("this state is cut off");
   const double phase = x[0];
   x.erase(x.begin());
-  const bool sane =
-      among(phase, 64.0) && x[2] > 0.0 && x[5] > 0.0 && among(x[3], 3.0) && among(x[4], 2.0);
-  if (!sane) return refuse("this state is damaged: its settings make no sense");
+  if (!(phase >= 0.0 && phase < 64.0 && phase == std::floor(phase))) {
+    return refuse("this state is damaged: its settings make no sense");
+  }
+  Condition condition;
+  if (read_condition(x, condition) != Result::ok) return Result::error;
   snapshot.phase = static_cast<int32_t>(phase);
   snapshot.values = std::move(x);
   return Result::ok;

@@ -1,5 +1,8 @@
 #include "variables.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace pliant {
 namespace {
 
@@ -17,6 +20,11 @@ std::vector<std::string> lines(const std::string& text) {
 bool within(int32_t x, std::size_t count) { return x >= 0 && static_cast<std::size_t>(x) < count; }
 
 }  // namespace
+
+double largest_motion(std::size_t number) {
+  constexpr double kLargest[3] = {kLargestCoordinate, kLargestSpeed, kLargestAcceleration};
+  return kLargest[number % 3];
+}
 
 VariableTable VariableTable::read(DataFile& file) {
   VariableTable t;
@@ -52,7 +60,7 @@ VariableTable VariableTable::read(DataFile& file) {
   const std::size_t constants = file.count("constant.value");
   t.constants = file.reals("constant.value", constants);
   t.motions = file.reals("motion.start", file.count("motion.start"));
-  const auto setting = file.reals("setting.default", 5);
+  const auto setting = file.reals("setting.default", 4);
   const auto limit = file.reals("limit.step", 3);
   const auto cause = lines(file.text("limit.cause"));
   if (!file.ok()) return t;
@@ -87,6 +95,9 @@ VariableTable VariableTable::read(DataFile& file) {
   std::size_t term = 0;
   for (std::size_t p = 0; p < parameters; ++p) {
     Parameter parameter{start[p], least[p], most[p], {}};
+    if (!(start[p] >= least[p] && start[p] <= most[p])) {
+      return reject("a parameter starts outside its limits");
+    }
     if (term_counts[p] < 0 || static_cast<std::size_t>(term_counts[p]) > terms - term) {
       return reject("bad parameter terms");
     }
@@ -111,20 +122,21 @@ VariableTable VariableTable::read(DataFile& file) {
     t.checks.push_back(
         {static_cast<Check::Kind>(check_kind[i]), static_cast<std::size_t>(check_parameter[i])});
   }
+  for (std::size_t i = 0; i < t.motions.size(); ++i) {
+    if (!(std::fabs(t.motions[i]) <= largest_motion(i))) return reject("bad start of a motion");
+  }
   const auto choice = [&](double x, int32_t count) {
     return x >= 0.0 && x < count && x == static_cast<double>(static_cast<int32_t>(x));
   };
-  if (!(setting[0] > 0.0) || !choice(setting[1], 3) || !choice(setting[2], 2) ||
-      !choice(setting[3], 2)) {
-    return reject("bad settings");
-  }
+  const bool sane = setting[0] >= kShortestStep && setting[0] <= kLongestStep &&
+                    choice(setting[1], 3) && choice(setting[2], 2) && choice(setting[3], 2);
+  if (!sane) return reject("bad settings");
   if (cause.size() != limit.size()) return reject("bad step limits");
   for (std::size_t i = 0; i < limit.size(); ++i) t.step_limits.push_back({limit[i], cause[i]});
   t.options.step = setting[0];
   t.options.integrator = static_cast<Integrator>(static_cast<int32_t>(setting[1]));
   t.options.algorithm = static_cast<Algorithm>(static_cast<int32_t>(setting[2]));
   t.options.node_rotation = static_cast<NodeRotation>(static_cast<int32_t>(setting[3]));
-  t.options.audit = setting[4] != 0.0;
   return t;
 }
 

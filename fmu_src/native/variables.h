@@ -23,6 +23,9 @@ enum class Role : int32_t {
   lock,    // Boolean input; index: the body whose joint it locks
   motion,  // input; index: 3 x freedom moved from outside + position, rate, acceleration
 };
+// Limit of one number of the rows of motions from outside.
+double largest_motion(std::size_t number);
+
 enum class Setting : int32_t { step, integrator, algorithm };
 
 struct Variable {

@@ -93,9 +93,10 @@ void check_size(const char* what, const VectorIn& x, int32_t size) {
 }
 
 void configure(Kernel& k, double step, const std::string& integrator, const std::string& algorithm,
-               const std::string& node_rotation, bool audit, double loop_steps,
-               bool project_loops) {
-  if (!(step > 0.0) || !(step < 1e9)) throw nb::value_error("step must be a positive time in s");
+               const std::string& node_rotation, double loop_steps, bool project_loops) {
+  if (!(step >= pliant::kShortestStep) || !(step <= pliant::kLongestStep)) {
+    throw nb::value_error("the step is out of range; see SHORTEST_STEP and LONGEST_STEP");
+  }
   pliant::Options o;
   o.step = step;
   o.integrator =
@@ -103,7 +104,9 @@ void configure(Kernel& k, double step, const std::string& integrator, const std:
   o.algorithm = choice<pliant::Algorithm>("algorithm", algorithm, {"order_n", "dense"});
   o.node_rotation =
       choice<pliant::NodeRotation>("node rotation", node_rotation, {"exact", "paper"});
-  o.audit = audit;
+  if (!pliant::fits(k.model(), o.algorithm)) {
+    throw nb::value_error("the model is too large for dense; take order_n");
+  }
   if (!(loop_steps >= 2.0)) throw nb::value_error("loop_steps must be at least 2");
   o.loop_steps = loop_steps;
   o.project_loops = project_loops;
@@ -204,8 +207,11 @@ Vector derivative(Kernel& k, const Signals& signals, const std::optional<VectorI
   const pliant::Status status = k.stepper().differentiate(along);
   if (status.code != pliant::Code::ok) throw_no_accelerations(status);
   Owned out(signals.list.size());
-  k.stepper().read_derivative(signals.list.data(), signals.list.size(), out.data);
-  return out.array();
+  Vector array = out.array();
+  const pliant::Status read =
+      k.stepper().read_derivative(signals.list.data(), signals.list.size(), out.data);
+  if (read.code != pliant::Code::ok) throw_no_accelerations(read);
+  return array;
 }
 
 Vector forces(Kernel& k, const VectorIn& lam) {
@@ -237,6 +243,7 @@ void set_state(Kernel& k, nb::bytes data) {
   }
   std::vector<double> state(k.stepper().state_size());
   std::memcpy(state.data(), data.c_str(), size);
+  if (!k.stepper().accepts(state.data())) throw nb::value_error("this is no state of the model");
   k.stepper().restore(state.data());
 }
 
@@ -246,6 +253,14 @@ NB_MODULE(_kernel, module) {
   nb::list names;
   for (const char* name : kQuantities) names.append(name);
   module.attr("QUANTITIES") = nb::tuple(names);
+
+  module.attr("SHORTEST_STEP") = pliant::kShortestStep;
+  module.attr("LONGEST_STEP") = pliant::kLongestStep;
+  module.attr("LARGEST_TIME") = pliant::kLargestTime;
+  module.attr("LARGEST_INPUT") = pliant::kLargestInput;
+  module.attr("LARGEST_COORDINATE") = pliant::kLargestCoordinate;
+  module.attr("LARGEST_SPEED") = pliant::kLargestSpeed;
+  module.attr("LARGEST_ACCELERATION") = pliant::kLargestAcceleration;
 
   nb::class_<pliant::Status>(module, "Status")
       .def_prop_ro("code", [](const pliant::Status& s) { return static_cast<int>(s.code); })
@@ -290,7 +305,7 @@ NB_MODULE(_kernel, module) {
           },
           inner)
       .def("configure", &configure, nb::kw_only(), "step"_a, "integrator"_a, "algorithm"_a,
-           "node_rotation"_a, "audit"_a, "loop_steps"_a = 10.0, "project_loops"_a = false)
+           "node_rotation"_a, "loop_steps"_a = 10.0, "project_loops"_a = false)
       .def("reset", [](Kernel& k) { k.stepper().reset(); })
       .def("state_written", [](Kernel& k) { k.stepper().state_written(); })
       .def("evaluate", [](Kernel& k) { return k.stepper().evaluate(); })
@@ -335,6 +350,9 @@ NB_MODULE(_kernel, module) {
              return k.stepper().is_locked(body);
            })
       .def("open_account", [](Kernel& k) { k.stepper().open_account(); })
+      .def_prop_ro("energy_doubt", [](const Kernel& k) { return k.stepper().energy_doubt(); })
+      .def_prop_ro("is_doubtful", [](const Kernel& k) { return k.stepper().is_doubtful(); })
+      .def_prop_ro("is_sane", [](Kernel& k) { return k.stepper().accepts(k.stepper().state()); })
       .def("mass_matrix",
            [](Kernel& k) {
              const auto n = static_cast<std::size_t>(k.model().u_size);

@@ -37,6 +37,10 @@ void DataFile::read_table() {
   if (size < kHeader || std::memcmp(bytes, "pliant\0\0", 8) != 0) {
     return fail("this is not a pliant kernel data file");
   }
+  if (size > kLargestDataFile) {
+    return fail("kernel data file is " + std::to_string(size) + " bytes long; " +
+                std::to_string(kLargestDataFile) + " is the most");
+  }
   const uint32_t version = read<uint32_t>(bytes + 8);
   if (version != kDataFileVersion) {
     return fail("kernel data file of format " + std::to_string(version) + ", this kernel reads " +

@@ -18,6 +18,8 @@
 namespace pliant {
 
 constexpr uint32_t kDataFileVersion = 1;
+// So that every count in a file fits 32 bits; models of thousands of flexible bodies take some MB.
+constexpr std::size_t kLargestDataFile = std::size_t{1} << 30;
 
 uint64_t fnv1a(const unsigned char* bytes, std::size_t size);
 

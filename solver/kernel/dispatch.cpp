@@ -53,6 +53,31 @@ std::unique_ptr<Stepper> make_stepper(const Model& model, const char* instructio
   return nullptr;
 }
 
+void Needs::add(const Signal& signal) {
+  switch (signal.quantity) {
+    case Quantity::q:
+    case Quantity::u:
+    case Quantity::quaternion_rate:
+      break;
+    case Quantity::energy:
+    case Quantity::momentum:
+    case Quantity::loop_gap:
+    case Quantity::loop_rate:
+    case Quantity::loop_position:
+    case Quantity::loop_speed:
+      totals = true;
+      break;
+    default:
+      accelerations = true;
+  }
+}
+
+bool fits(const Model& m, Algorithm algorithm) {
+  if (algorithm != Algorithm::dense) return true;
+  const double speeds = m.u_size, rows = static_cast<double>(m.loop_rows.size());
+  return sizeof(double) * speeds * (speeds + rows) <= kMostBytes;
+}
+
 bool exists(const Model& m, const Signal& s) {
   const auto among = [](int32_t i, std::size_t count) {
     return i >= 0 && static_cast<std::size_t>(i) < count;

@@ -5,14 +5,10 @@
 #include <limits>
 
 #include "dense.h"
-#include "observe.h"
+#include "energy_audit.h"
 #include "time_functions.h"
 
 namespace pliant::PLIANT_ISA {
-
-// Speeds and accelerations beyond these are a run that has blown up, not mechanics.
-constexpr double kLargestSpeed = 1e8;
-constexpr double kLargestAcceleration = 1e14;
 
 // The state block, one run of doubles: everything of the model a continuation depends on.
 class State {
@@ -32,10 +28,18 @@ class State {
   double& age() { return block_[2]; }
   double& earlier_age() { return block_[6]; }
   void forget_accelerations() { age() = earlier_age() = -1.0; }
-  // Account of energy since it was opened.
+  // Account of energy since it was opened (energy_audit.h): all that went in and out, the largest
+  // moving energy that it explains, the largest error of it relative to these.
   double& work() { return block_[3]; }
   double& dissipated() { return block_[4]; }
   double& energy_start() { return block_[5]; }
+  double& turnover() { return block_[7]; }
+  double& largest_moving() { return block_[8]; }
+  double& doubt() { return block_[9]; }
+  double doubt() const { return block_[9]; }
+  // Of the last verdict on it: motion then, steps since.
+  double& judged_motion() { return block_[10]; }
+  double& steps_unjudged() { return block_[11]; }
 
   double* q() { return block_.data() + kHeader; }
   double* u() { return q() + q_size_; }
@@ -45,11 +49,46 @@ class State {
   double* motion_start() { return row_bias() + rows_; }  // of motions moved from outside
   double* locked() { return motion_start() + 3 * live_; }  // 1 for every freedom that is locked
 
+  // Whether a run could have left these numbers.
+  bool is_sane(const Model& m) {
+    const auto all = [](const double* x, int32_t count, auto test) {
+      for (int32_t i = 0; i < count; ++i) {
+        if (!test(x[i])) return false;
+      }
+      return true;
+    };
+    const auto within = [](double limit) {
+      return [limit](double x) { return std::fabs(x) <= limit; };
+    };
+    const auto count = static_cast<int32_t>(block_.size());
+    bool sane =
+        all(block_.data(), count, within(std::numeric_limits<double>::max())) &&
+        within(kLargestTime)(time_base()) && steps() >= 0.0 &&
+        (age() >= 0.0 ? earlier_age() < 0.0 || earlier_age() > age() : earlier_age() < 0.0) &&
+        turnover() >= 0.0 && doubt() >= 0.0 && judged_motion() >= 0.0 && steps_unjudged() >= 0.0 &&
+        all(q(), q_size_, within(kLargestCoordinate)) && all(u(), u_size_, within(kLargestSpeed)) &&
+        all(previous(), 2 * u_size_, within(kLargestAcceleration)) &&
+        all(locked(), m.dof_count, [](double x) { return x == 0.0 || x == 1.0; });
+    for (const QuaternionRun& run : m.quaternion_runs) {
+      double square = 0.0;
+      for (int32_t k = 0; k < 4; ++k) square += q()[run.q0 + k] * q()[run.q0 + k];
+      sane = sane && std::fabs(square - 1.0) < 1e-3;
+    }
+    for (const BodyConst& b : m.bodies) {
+      for (int32_t k = 0; k < b.dofs; ++k) {
+        const bool locked_here = locked()[b.dof0 + k] != 0.0;
+        const bool prescribed = m.dofs[b.dof0 + k].drive != kFreeDrive;
+        sane = sane && locked_here == (locked()[b.dof0] != 0.0) && !(locked_here && prescribed);
+      }
+    }
+    return sane;
+  }
+
   Buffer<double>& block() { return block_; }
   const Buffer<double>& block() const { return block_; }
 
  private:
-  static constexpr int32_t kHeader = 7;
+  static constexpr int32_t kHeader = 12;
   int32_t q_size_, u_size_, live_, rows_;
   Buffer<double> block_;
 };
@@ -70,7 +109,8 @@ class Dynamics {
         state(m),
         input(m.input_size),
         input_rate(m.input_size),
-        motion_next(3 * m.live_count) {}
+        motion_next(3 * m.live_count),
+        u_mean_(m.u_size) {}
 
   const Model& m;
   Data<double> d;
@@ -82,8 +122,8 @@ class Dynamics {
 
   std::size_t bytes() const {
     return sizeof(*this) - sizeof(d) + d.bytes() + state.block().bytes() + input.bytes() +
-           input_rate.bytes() + motion_next.bytes() + matrix_.bytes() + rhs_.bytes() +
-           jacobian_.bytes();
+           input_rate.bytes() + motion_next.bytes() + u_mean_.bytes() + matrix_.bytes() +
+           rhs_.bytes() + jacobian_.bytes();
   }
 
   // Time constant of the loops' stabilisation: of the nominal step, since a loop that were to close
@@ -96,15 +136,21 @@ class Dynamics {
 
   double time() { return state.time_base() + state.steps() * step; }
 
-  Status check_inputs() const {
-    // x - x is zero for finite numbers only.
+  // Whether inputs are within their limit now and, going on as they do, at a later time.
+  Status check_inputs(double until) {
+    const double now = time() - input_time, then = until - input_time;
     const auto bad = [&](std::size_t i) {
-      return !(input[i] - input[i] + (input_rate[i] - input_rate[i]) == 0.0);
+      const double first = std::fabs(input[i] + input_rate[i] * now);
+      const double last = std::fabs(input[i] + input_rate[i] * then);
+      return !((first <= kLargestInput) & (last <= kLargestInput));
     };
     if (!any_of(0, input.size(), bad)) return {};
     std::size_t i = 0;
     while (!bad(i)) ++i;
-    return {Code::bad_input, static_cast<int32_t>(i), input[i], 0};
+    const double first = input[i] + input_rate[i] * now;
+    const bool now_already = !(std::fabs(first) <= kLargestInput);
+    return {Code::bad_input, static_cast<int32_t>(i),
+            now_already ? first : input[i] + input_rate[i] * then, 0};
   }
 
   // Nodes with a load, from outside or by a table, are few: the others are not visited.
@@ -137,9 +183,6 @@ class Dynamics {
       d.dof[m.driven_dof[i]].acceleration = x.acceleration;
     }
   }
-  // ... to where they are at the end of the step.
-  void drive_to_end(double* q, double* u) { drive(within_step(time(), step, step), step, q, u); }
-
   Motion motion(int32_t driven, TableTime t, double since) {
     const int32_t table = m.dofs[m.driven_dof[driven]].drive;
     if (table >= 0) return motion_at_time(m, table, t);
@@ -240,24 +283,65 @@ class Dynamics {
   }
 
   // Work of inputs and prescribed motions and the energy lost, per second, at the moment in Data
-  // after its accelerations were found; zero when nobody keeps the account. Leaves in Data the
-  // speeds at which damping acted.
-  Power audit() {
-    if (!options.audit) return {0.0, 0.0};
+  // after its accelerations were found. A step that changes the speeds by h udot does work at their
+  // mean over it, `half` a step on; friction and damping act at that speed if they are implicit.
+  // Prescribed speeds are what they are at the moment.
+  Power audit(double half) {
     if (m.driven.size() > 0) find_joint_forces();
-    if (const double half = d.damping_time; half > 0.0) {
-      for (int32_t i = 0; i < m.u_size; ++i) d.u[i] = state.u()[i] + half * d.udot[i];
-      drive(within_step(time(), step, half), half, d.q.data(), d.u.data());
+    if (half == 0.0) return power(m, d, d.u.data(), d.u.data());
+    for (int32_t i = 0; i < m.u_size; ++i) u_mean_[i] = state.u()[i] + half * d.udot[i];
+    for (const int32_t i : m.driven) u_mean_[i] = d.u[i];
+    const bool implicit = d.damping_time > 0.0;
+    return power(m, d, implicit ? u_mean_.data() : d.u.data(), u_mean_.data());
+  }
+
+  // Of a step that is done: a coordinate that has left the world of mechanics.
+  Status check_coordinates() {
+    const double* q = state.q();
+    const auto beyond = [&](std::size_t i) { return !(std::fabs(q[i]) <= kLargestCoordinate); };
+    if (!any_of(0, static_cast<std::size_t>(m.q_size), beyond)) return {};
+    std::size_t i = 0;
+    while (!beyond(i)) ++i;
+    return {Code::diverged, speed_of(static_cast<int32_t>(i)), q[i], 0};
+  }
+
+  // ... to where they are at the end of the step. What they make of the energy meanwhile is known
+  // from one moment of the step only: all that the change of their speeds can bring may be missed.
+  void drive_to_end(double* q, double* u) {
+    for (std::size_t i = 0; i < m.driven.size(); ++i) u_mean_[i] = u[m.driven[i]];
+    drive(within_step(time(), step, step), step, q, u);
+    double& turnover = state.turnover();
+    for (std::size_t i = 0; i < m.driven.size(); ++i) {
+      const double change = u[m.driven[i]] - u_mean_[i];
+      turnover += m.largest_inertia[m.driven[i]] * change * change;
     }
-    return power(m, d);
+    for (std::size_t i = 0; i < m.loop_rows.size(); ++i) {
+      const int32_t table = m.loop_rows[i].motion;
+      if (table < 0) continue;
+      const double change =
+          m.row_scale[i] * (motion_at_time(m, table, within_step(time(), step, step)).rate -
+                            motion_at_time(m, table, within_step(time(), step, 0.0)).rate);
+      turnover += m.mass * change * change;
+    }
   }
 
   void account(const Power& rates, double dt) {
     state.work() += rates.work * dt;
     state.dissipated() += rates.loss * dt;
+    state.turnover() += std::fabs(rates.work * dt) + std::fabs(rates.loss * dt);
   }
 
  private:
+  // The speed whose coordinate this is.
+  int32_t speed_of(int32_t coordinate) const {
+    for (const BodyConst& b : m.bodies) {
+      const int32_t k = coordinate - b.q0;
+      if (k >= b.joint_qs + b.modes) continue;
+      return b.u0 + (k < b.translations ? k : k - (b.quaternion ? 1 : 0));
+    }
+    return -1;
+  }
+
   void put_moment(TableTime t, double since, const double* q, const double* u) {
     const double elapsed = t.time - input_time;
     for (std::size_t i = 0; i < input.size(); ++i) d.input[i] = input[i] + input_rate[i] * elapsed;
@@ -272,6 +356,7 @@ class Dynamics {
     for (const LoopConst& loop : m.loops) drive_loop(m, loop, t, 0.0, d);
   }
 
+  Buffer<double> u_mean_;                   // over a step
   Buffer<double> matrix_, rhs_, jacobian_;  // dense only
 };
 

@@ -11,7 +11,9 @@ namespace pliant::PLIANT_ISA {
 
 class Instance final : public Stepper {
  public:
-  explicit Instance(const Model& model) : m_(model), s_(m_) { reset(); }
+  explicit Instance(const Model& model) : m_(model), s_(m_), before_step_(s_.state.block().size()) {
+    reset();
+  }
 
   void configure(const Options& options) override {
     set_time(time());
@@ -47,6 +49,11 @@ class Instance final : public Stepper {
 
   const double* state() const override { return s_.state.block().data(); }
   std::size_t state_size() const override { return s_.state.block().size(); }
+  bool accepts(const double* state) const override {
+    State block(m_);
+    std::copy(state, state + state_size(), block.block().begin());
+    return block.is_sane(m_);
+  }
   void restore(const double* state) override {
     std::copy(state, state + state_size(), s_.state.block().begin());
     s_.find_held();
@@ -87,8 +94,15 @@ class Instance final : public Stepper {
     return b.dofs > 0 && s_.state.locked()[b.dof0] != 0.0;
   }
   void open_account() override {
-    s_.state.work() = s_.state.dissipated() = 0.0;
-    s_.state.energy_start() = total_energy();
+    State& x = s_.state;
+    x.work() = x.dissipated() = x.turnover() = x.doubt() = x.steps_unjudged() = 0.0;
+    x.energy_start() = total_energy();
+    x.largest_moving() = moving_energy(m_, totals_, u());
+    x.judged_motion() = motion_measure(m_, u());
+  }
+  double energy_doubt() const override { return s_.state.doubt(); }
+  bool is_doubtful() const override {
+    return s_.state.doubt() > energy_limits(s_.options.integrator).doubtful;
   }
 
   double* input() override { return s_.input.data(); }
@@ -103,30 +117,31 @@ class Instance final : public Stepper {
     return need_accelerations(false);
   }
 
+  Status prepare_to_read(const Needs& needs) override {
+    if (needs.accelerations) {
+      if (Status bad = need_accelerations(needs.totals); bad.code != Code::ok) return bad;
+    }
+    if (needs.totals) need_totals();
+    if (!needs.accelerations && !needs.totals) put_state_into_data();
+    return {};
+  }
+
   Status step(int64_t count) override {
-    Status status = s_.check_inputs();
+    Status status = s_.check_inputs(time() + static_cast<double>(count) * s_.step);
     if (status.code != Code::ok) return status;
     s_.find_loaded_nodes();
     forget();
-    for (int64_t i = 0; i < count && status.code == Code::ok; ++i) {
-      switch (s_.options.integrator) {
-        case Integrator::euler_cromer:
-          status = euler_cromer(s_);
-          break;
-        case Integrator::leapfrog:
-          status = leapfrog(s_);
-          break;
-        case Integrator::rk4:
-          status = rk4(s_, rk4_scratch_.data());
-          break;
+    for (int64_t i = 0; i < count; ++i) {
+      const Buffer<double>& block = s_.state.block();
+      std::copy(block.begin(), block.end(), before_step_.begin());
+      status = one_step();
+      status.steps = i;
+      if (status.code != Code::ok) {
+        restore(before_step_.data());
+        return status;
       }
-      if (status.code == Code::ok) {
-        s_.state.steps() += 1.0;
-        s_.keep_motion_start();
-        if (s_.options.project_loops && !m_.loops.empty()) status = project_loops();
-      }
-      status.steps = status.code == Code::ok ? i + 1 : i;
     }
+    status.steps = count;
     return status;
   }
 
@@ -136,31 +151,19 @@ class Instance final : public Stepper {
   }
 
   Status read(const Signal* signals, std::size_t count, double* out) override {
-    bool accelerations = false, energies = false;
-    for (std::size_t i = 0; i < count; ++i) {
-      const Quantity quantity = signals[i].quantity;
-      // Gaps and positions of loops come with what the energies need.
-      const bool without = quantity == Quantity::loop_gap || quantity == Quantity::loop_rate ||
-                           quantity == Quantity::loop_position || quantity == Quantity::loop_speed;
-      energies =
-          energies || without || quantity == Quantity::energy || quantity == Quantity::momentum;
-      accelerations = accelerations || (quantity > Quantity::momentum && !without);
-    }
-    if (accelerations) {
-      if (Status bad = need_accelerations(energies); bad.code != Code::ok) return bad;
-    }
-    if (energies) need_totals();
-    if (!accelerations && !energies) put_state_into_data();
+    Needs needs;
+    for (std::size_t i = 0; i < count; ++i) needs.add(signals[i]);
+    if (Status bad = prepare_to_read(needs); bad.code != Code::ok) return bad;
     Reader<double> reader(m_, s_.d, totals_);
     for (std::size_t i = 0; i < count; ++i) {
       const Signal& s = signals[i];
       out[i] = s.quantity == Quantity::energy && s.index > 4 ? account(s.index) : reader(s);
     }
-    return {};
+    return check_finite(out, count);
   }
 
   Status differentiate(const Direction& along) override {
-    if (Status bad = s_.check_inputs(); bad.code != Code::ok) return bad;
+    if (Status bad = s_.check_inputs(time()); bad.code != Code::ok) return bad;
     s_.find_loaded_nodes();
     Data<Dual>& d = tangent(along);
     prepare(m_, d);
@@ -171,7 +174,7 @@ class Instance final : public Stepper {
     tangent_->work = {0.0, 0.0};
     if (along.time != 0.0) {
       if (Status bad = need_accelerations(false); bad.code != Code::ok) return bad;
-      const Power rates = power(m_, s_.d);
+      const Power rates = power(m_, s_.d, s_.d.u.data(), s_.d.u.data());
       tangent_->work = {rates.work * along.time, rates.loss * along.time};
     }
     return status;
@@ -185,7 +188,7 @@ class Instance final : public Stepper {
     return differentiate({rate_.data(), rate_.data() + m_.q_size, nullptr, 1.0});
   }
 
-  void read_derivative(const Signal* signals, std::size_t count, double* out) override {
+  Status read_derivative(const Signal* signals, std::size_t count, double* out) override {
     Reader<Dual> reader(m_, tangent_->d, tangent_->totals);
     for (std::size_t i = 0; i < count; ++i) {
       const Signal& s = signals[i];
@@ -198,6 +201,7 @@ class Instance final : public Stepper {
         out[i] = reader(s).d;
       }
     }
+    return check_finite(out, count);
   }
 
   void mass_matrix(double* row_major) override {
@@ -230,8 +234,8 @@ class Instance final : public Stepper {
 
   const char* instruction_set() const override { return PLIANT_ISA_NAME; }
   std::size_t bytes() const override {
-    return sizeof(*this) - sizeof(s_) + s_.bytes() + rk4_scratch_.bytes() + rate_.bytes() +
-           (tangent_ ? sizeof(*tangent_) + tangent_->d.bytes() : 0);
+    return sizeof(*this) - sizeof(s_) + s_.bytes() + before_step_.bytes() + rk4_scratch_.bytes() +
+           rate_.bytes() + (tangent_ ? sizeof(*tangent_) + tangent_->d.bytes() : 0);
   }
 
  private:
@@ -243,11 +247,67 @@ class Instance final : public Stepper {
     Power work{0.0, 0.0};
   };
 
+  Status one_step() {
+    Status status;
+    switch (s_.options.integrator) {
+      case Integrator::euler_cromer:
+        status = euler_cromer(s_);
+        break;
+      case Integrator::leapfrog:
+        status = leapfrog(s_);
+        break;
+      case Integrator::rk4:
+        status = rk4(s_, rk4_scratch_.data());
+        break;
+    }
+    if (status.code != Code::ok) return status;
+    s_.state.steps() += 1.0;
+    s_.keep_motion_start();
+    forget();
+    if (s_.options.project_loops && !m_.loops.empty()) status = project_loops();
+    if (status.code == Code::ok) status = s_.check_coordinates();
+    if (status.code != Code::ok) return status;
+    State& x = s_.state;
+    x.steps_unjudged() += 1.0;
+    const double motion = motion_measure(m_, u());
+    const bool calm = motion <= kGrowth * x.judged_motion();
+    return calm && x.steps_unjudged() < kStepsBetween ? status : judge(motion);
+  }
+
+  // The verdict of energy_audit.h on the present state.
+  Status judge(double motion) {
+    State& x = s_.state;
+    need_totals();
+    const Totals<double>& now = totals_;
+    const double total = now.kinetic + now.strain + now.spring + now.gravity;
+    const double error = total - x.energy_start() - x.work() + x.dissipated();
+    const double moving = moving_energy(m_, now, u());
+    x.largest_moving() = std::max(x.largest_moving(), moving - error);
+    const double sum = now.kinetic + now.strain + now.spring + std::fabs(now.gravity) +
+                       std::fabs(x.energy_start()) + x.turnover();
+    const double moved = x.largest_moving() + x.turnover() + kRoundingOfEnergy * sum;
+    const double ratio = error == 0.0 ? 0.0 : std::fabs(error) / moved;
+    if (!(ratio <= energy_limits(s_.options.integrator).lost)) return blame(m_, s_.d, u(), ratio);
+    x.doubt() = std::max(x.doubt(), ratio);
+    x.judged_motion() = motion;
+    x.steps_unjudged() = 0.0;
+    return {};
+  }
+
   // What is in Data of the present state. Eliminating the joints consumes the body terms, so that
   // totals are taken before it.
   void forget() { accelerations_known_ = totals_known_ = false; }
 
   void put_state_into_data() { s_.set_present(); }
+
+  static Status check_finite(const double* values, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!std::isfinite(values[i])) {
+        return {Code::not_finite, static_cast<int32_t>(i), values[i], 0};
+      }
+    }
+    return {};
+  }
 
   // Body terms of the present state, for what is not an acceleration.
   void prepare_present() {
@@ -259,7 +319,7 @@ class Instance final : public Stepper {
 
   Status need_accelerations(bool with_totals) {
     if (accelerations_known_ && (totals_known_ || !with_totals)) return {};
-    if (Status bad = s_.check_inputs(); bad.code != Code::ok) return bad;
+    if (Status bad = s_.check_inputs(time()); bad.code != Code::ok) return bad;
     s_.find_loaded_nodes();
     put_state_into_data();
     prepare(m_, s_.d);
@@ -299,7 +359,9 @@ class Instance final : public Stepper {
     for (int32_t i = 0; i < m_.u_size; ++i) u()[i] += s_.d.udot[i];
     forget();
     need_totals();
-    s_.state.dissipated() += before - totals_.kinetic;
+    const double lost = before - totals_.kinetic;
+    s_.state.dissipated() += lost;
+    s_.state.turnover() += std::fabs(lost);
     return {};
   }
 
@@ -358,9 +420,11 @@ class Instance final : public Stepper {
     const auto driven = static_cast<int32_t>(m_.driven.size());
     for (int32_t i = 0; i < driven; ++i) {
       const Motion x = s_.motion(i, at(t), 0.0);
-      d.q[m_.driven_q[i]] = {x.position, x.rate * along.time};
-      d.u[m_.driven[i]] = {x.rate, x.acceleration * along.time};
-      d.dof[m_.driven_dof[i]].acceleration = {x.acceleration, x.jerk * along.time};
+      const int32_t row = m_.driven_live[i] < 0 ? -1 : 3 * m_.driven_live[i];
+      const double* by = row < 0 || along.motion == nullptr ? nullptr : along.motion + row;
+      d.q[m_.driven_q[i]] = {x.position, x.rate * along.time + part(by, 0)};
+      d.u[m_.driven[i]] = {x.rate, x.acceleration * along.time + part(by, 1)};
+      d.dof[m_.driven_dof[i]].acceleration = {x.acceleration, x.jerk * along.time + part(by, 2)};
     }
     d.loop_time = s_.loop_time();
     for (const LoopConst& loop : m_.loops) drive_loop(m_, loop, at(t), along.time, d);
@@ -378,6 +442,7 @@ class Instance final : public Stepper {
 
   const Model& m_;
   Dynamics s_;
+  Buffer<double> before_step_;  // the state block at the start of the step
   Buffer<double> rk4_scratch_;
   Buffer<double> rate_;  // of coordinates and speeds, once a derivative in time was asked for
   std::unique_ptr<Tangent> tangent_;

@@ -39,7 +39,7 @@ inline Status euler_cromer(Dynamics& s) {
   s.set_moment(0.0, q, u);
   Status status = s.accelerations();
   if (status.code != Code::ok) return status;
-  const Power rates = s.audit();
+  const Power rates = s.audit(0.5 * h);
   status = s.kick(s.d.u.data(), h);
   if (status.code != Code::ok) return status;
   s.account(rates, h);
@@ -82,7 +82,7 @@ inline Status leapfrog(Dynamics& s) {
   }
   Status status = s.accelerations();
   if (status.code != Code::ok) return status;
-  const Power rates = s.audit();
+  const Power rates = s.audit(0.5 * h);
   status = s.kick(s.d.u.data(), h);
   if (status.code != Code::ok) return status;
   s.account(rates, h);
@@ -121,7 +121,7 @@ inline Status rk4(Dynamics& s, double* scratch) {
     coordinate_rates(s.m, s.d.q.data(), s.d.u.data(), rate);
     for (int32_t i = 0; i < nq; ++i) q_sum[i] += kWeight[stage] * h * rate[i];
     for (int32_t i = 0; i < nu; ++i) u_sum[i] += kWeight[stage] * h * s.d.udot[i];
-    const Power rates = s.audit();
+    const Power rates = s.audit(0.0);
     mean.work += kWeight[stage] * rates.work;
     mean.loss += kWeight[stage] * rates.loss;
   }

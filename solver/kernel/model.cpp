@@ -87,6 +87,24 @@ bool set_passive(DofConst& c, const double* passive) {
 
 bool within(int32_t x, int64_t low, int64_t high) { return x >= low && x < high; }
 
+// Few enough that the matrix of a body's modes and wheels is no larger than the file that has its
+// modes' matrices.
+constexpr int32_t kMostWheels = 64;
+
+// What an instance holds of a model grows faster than its file in two places: the matrices of a
+// body's internal coordinates, and what loops mean to each other and to every speed (Data).
+struct Growth {
+  int64_t couplings = 0;  // numbers
+  int64_t loops = 0, rows = 0, speeds = 0, paths = 0;
+
+  double bytes() const {
+    const auto count = [](int64_t n) { return static_cast<double>(n); };
+    const double per_loop_and_speed = 2 * 8 * sizeof(double), per_two_rows = 3 * sizeof(double);
+    return sizeof(double) * count(couplings) + per_loop_and_speed * count(loops) * count(speeds) +
+           per_two_rows * count(rows) * count(rows) + sizeof(int32_t) * count(paths);
+  }
+};
+
 double length(const Vector3& x) { return std::hypot(x.x[0], x.x[1], x.x[2]); }
 
 // Lengths of the loops, the longest piece between their nodes and the joints that only one of their
@@ -100,21 +118,27 @@ void measure_loops(Model& m) {
     return bodies;
   };
   std::vector<double> arm(m.bodies.size(), 0.0);  // of the longest loop through a body
+  std::vector<int> ends(m.bodies.size(), 0);      // of the present loop that hang on a body
   for (const LoopConst& loop : m.loops) {
     const std::vector<int32_t> sides[2] = {ancestors(loop.node_a), ancestors(loop.node_b)};
+    for (const auto& side : sides) {
+      for (const int32_t i : side) ++ends[static_cast<std::size_t>(i)];
+    }
     double longest = 0.0;
     for (int side = 0; side < 2; ++side) {
-      const auto& other = sides[1 - side];
       const int32_t node = side == 0 ? loop.node_a : loop.node_b;
       double piece = node < 0 ? 0.0 : length(m.nodes[node].position);
       if (side == 0 && node >= 0) piece += length(loop.p_AJ);
       for (const int32_t i : sides[side]) {
-        if (std::find(other.begin(), other.end(), i) != other.end()) break;
+        if (ends[static_cast<std::size_t>(i)] == 2) break;
         longest = std::max(longest, piece);
         const BodyConst& b = m.bodies[i];
         piece = length(b.p_PJ);
         if (b.parent_node >= 0) piece += length(m.nodes[b.parent_node].position);
       }
+    }
+    for (const auto& side : sides) {
+      for (const int32_t i : side) ends[static_cast<std::size_t>(i)] = 0;
     }
     const double L = longest > 0.0 ? longest : 1.0;
     for (int32_t r = loop.row0; r < loop.row0 + loop.rows; ++r) {
@@ -146,6 +170,62 @@ void measure_loops(Model& m) {
   for (const double x : way) m.reach.push_back(x > 0.0 ? 1.0 / (x * x) : 1.0);
 }
 
+// How far the mass of each body and of what hangs on it can be from its head, and from that the
+// largest inertia of every speed: by Minkowski, masses m_j with radii of gyration r_j about points
+// at distances d_j have the radius of gyration max(d_j + r_j) at most.
+void measure_inertia(Model& m) {
+  const std::size_t count = m.bodies.size();
+  std::vector<double> mass(count, 0.0), radius(count, 0.0), carried(count, 0.0), reach(count, 0.0);
+  for (auto i = static_cast<int32_t>(count) - 1; i >= 0; --i) {
+    const auto at = static_cast<std::size_t>(i);
+    const BodyConst& b = m.bodies[i];
+    m.mass += b.mass;
+    mass[at] = carried[at] + b.mass;
+    const double trace = b.inertia.c[0] + b.inertia.c[5] + b.inertia.c[10];
+    radius[at] = std::max(reach[at], b.mass > 0.0 ? std::sqrt(std::max(trace, 0.0) / b.mass) : 0.0);
+    if (b.parent < 0) continue;
+    const auto parent = static_cast<std::size_t>(b.parent);
+    double arm = length(b.p_PJ) + radius[at];
+    for (int32_t k = 0; k < b.translations; ++k) arm += std::fabs(m.start_q[b.q0 + k]);
+    if (b.parent_node >= 0) arm += length(m.nodes[b.parent_node].position);
+    carried[parent] += mass[at];
+    reach[parent] = std::max(reach[parent], arm);
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const BodyConst& b = m.bodies[i];
+    for (int32_t k = 0; k < b.dofs; ++k) {
+      m.largest_inertia.push_back(k < b.translations ? mass[i] : mass[i] * radius[i] * radius[i]);
+    }
+    for (int32_t j = 0; j < b.modes; ++j) {
+      m.largest_inertia.push_back(m.matrices[b.matrix0 + j * b.modes + j]);
+    }
+    // A wheel's spin is what its motor makes of it.
+    for (int32_t w = 0; w < b.wheels; ++w) m.largest_inertia.push_back(0.0);
+  }
+  for (const NodeConst& node : m.nodes) {
+    const BodyConst& b = m.bodies[node.body];
+    const auto body = static_cast<std::size_t>(node.body);
+    for (int32_t j = 0; j < b.modes; ++j) {
+      const double way =
+          length(m.node_phi[node.phi0 + j]) + length(m.node_psi[node.psi0 + j]) * reach[body];
+      double& largest = m.largest_inertia[b.u0 + b.dofs + j];
+      const double own = m.matrices[b.matrix0 + j * b.modes + j];
+      largest = std::max(largest, own + carried[body] * way * way);
+    }
+  }
+  const auto is_free = [&](const BodyConst& b) {
+    return b.parent >= 0 || (b.translations == 3 && b.quaternion && !b.passive &&
+                             m.dofs[b.dof0].drive == kFreeDrive);
+  };
+  const auto holds_no_ground = [](const LoopConst& loop) { return loop.node_a >= 0; };
+  m.floats = std::all_of(m.bodies.begin(), m.bodies.end(), is_free) &&
+             std::all_of(m.loops.begin(), m.loops.end(), holds_no_ground);
+  for (const BodyConst& b : m.bodies) {
+    if (!m.floats || b.parent >= 0) continue;
+    for (int32_t k = 0; k < b.translations; ++k) m.largest_inertia[b.u0 + k] = 0.0;
+  }
+}
+
 // The constants of pairs of a body's fields, of which there are `fields`: `count` more of them.
 bool add_field_pairs(Array<FieldPair>& pairs, int32_t count, int32_t fields,
                      const std::vector<int32_t>& index, const std::vector<double>& value) {
@@ -157,8 +237,14 @@ bool add_field_pairs(Array<FieldPair>& pairs, int32_t count, int32_t fields,
   return true;
 }
 
+std::string too_large(double bytes) {
+  return "kernel data file: an instance of this model would take " +
+         std::to_string(static_cast<int64_t>(bytes / 1e6)) + " MB; " +
+         std::to_string(static_cast<int64_t>(kMostBytes / 1e6)) + " MB is the most";
+}
+
 // Attachments that close loops; needs nodes and bodies.
-void read_loops(DataFile& file, Model& m, int64_t motions) {
+void read_loops(DataFile& file, Model& m, int64_t motions, Growth& growth) {
   const std::size_t count = file.count("loop.node_a");
   const auto node_a = file.ints("loop.node_a", count);
   const auto node_b = file.ints("loop.node_b", count);
@@ -225,6 +311,8 @@ void read_loops(DataFile& file, Model& m, int64_t motions) {
       int32_t body = node < 0 ? -1 : m.nodes[node].body;
       for (; body >= 0; body = m.bodies[body].parent) path.push_back(body);
     }
+    growth.paths += static_cast<int64_t>(path.size());
+    if (growth.bytes() > kMostBytes) return file.fail(too_large(growth.bytes()));
     std::sort(path.begin(), path.end());
     path.erase(std::unique(path.begin(), path.end()), path.end());
     loop.path0 = static_cast<int32_t>(m.loop_paths.size());
@@ -266,6 +354,7 @@ std::shared_ptr<const Model> Model::parse(DataFile& file, std::string& error) {
   // Sizes first: everything else is checked against them.
   int64_t dofs = 0, qs = 0, us = 0, fields = 0, matrices = 0, hats = 0, slots = 0;
   int64_t gyroscopics = 0, turnings = 0, pairs = 0, points = 0, point_psis = 0, wheels = 0;
+  Growth growth;
   for (std::size_t i = 0; i < body_count; ++i) {
     const bool sane =
         within(parent[i], -1, static_cast<int64_t>(i)) && within(translations[i], 0, 4) &&
@@ -274,7 +363,7 @@ std::shared_ptr<const Model> Model::parse(DataFile& file, std::string& error) {
         within(pair_counts[i], 0, 100001) && within(mass_pair_counts[i], 0, pair_counts[i] + 1) &&
         within(slot_counts[i], 0, 20000001) && within(gyroscopic_counts[i], 0, 20000001) &&
         within(turning_counts[i], 0, 2000001) && within(point_counts[i], 0, 100001) &&
-        within(wheel_counts[i], 0, 1001) && (modes[i] > 0 || pair_counts[i] == 0);
+        within(wheel_counts[i], 0, kMostWheels + 1) && (modes[i] > 0 || pair_counts[i] == 0);
     if (!sane) {
       file.fail("kernel data file: body " + std::to_string(i) + " is inconsistent");
       return rejected();
@@ -294,7 +383,14 @@ std::shared_ptr<const Model> Model::parse(DataFile& file, std::string& error) {
     points += point_counts[i];
     point_psis += point_counts[i] * n;
     wheels += wheel_counts[i];
+    const auto internals = static_cast<int32_t>(n + wheel_counts[i]);
+    growth.couplings += static_cast<int64_t>(internals) * padded(internals);
   }
+  growth.speeds = us;
+  growth.loops = static_cast<int64_t>(file.count("loop.node_a"));
+  growth.rows = static_cast<int64_t>(file.count("row.kind"));
+  if (growth.bytes() > kMostBytes) file.fail(too_large(growth.bytes()));
+  if (!file.ok()) return rejected();
   const auto count = [](int64_t x) { return static_cast<std::size_t>(x); };
 
   const auto joint_position = file.reals("joint.position", 3 * body_count);
@@ -395,12 +491,11 @@ std::shared_ptr<const Model> Model::parse(DataFile& file, std::string& error) {
   std::size_t dof = 0, wheel = 0, slot = 0, entry = 0, pair = 0, point = 0;
   int32_t q = 0, u = 0, internal = 0, coupling = 0, field = 0, matrix = 0, hat = 0, point_psi0 = 0;
   std::vector<std::vector<int32_t>> active(body_count);
+  std::vector<bool> is_active(node_count);
   const auto activate = [&](int32_t node) {
-    auto& list = active[static_cast<std::size_t>(m.nodes[node].body)];
-    for (int32_t k : list) {
-      if (k == node) return;
-    }
-    list.push_back(node);
+    if (is_active[static_cast<std::size_t>(node)]) return;
+    is_active[static_cast<std::size_t>(node)] = true;
+    active[static_cast<std::size_t>(m.nodes[node].body)].push_back(node);
   };
 
   for (std::size_t i = 0; i < body_count; ++i) {
@@ -610,9 +705,10 @@ std::shared_ptr<const Model> Model::parse(DataFile& file, std::string& error) {
   m.matrices.assign(matrix_values.begin(), matrix_values.end());
   m.hats.assign(hat_values.begin(), hat_values.end());
 
-  read_loops(file, m, static_cast<int64_t>(motion_count));
+  read_loops(file, m, static_cast<int64_t>(motion_count), growth);
   if (!file.ok()) return rejected();
   measure_loops(m);
+  measure_inertia(m);
 
   std::size_t row = 0;
   for (std::size_t t = 0; t < motion_count; ++t) {

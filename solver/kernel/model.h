@@ -63,6 +63,10 @@ struct alignas(32) Matrix3 {
 // Length of the rows of a matrix of n columns that is read and written by fours.
 constexpr int32_t padded(int32_t n) { return (n + 3) / 4 * 4; }
 
+// Of an instance, and of the matrices that `dense` adds: what asks for more is refused before
+// anything is allocated.
+constexpr double kMostBytes = 2147483648.0;
+
 constexpr int32_t kFreeDrive = -2, kLiveDrive = -1;  // >= 0: a motion table
 
 // One freedom of a joint.
@@ -243,6 +247,13 @@ class Model {
   // Metric of the loops' kinematics (loops.h): how far, in m, a unit of every speed moves the nodes
   // of loops, as 1 / length^2; what a row is multiplied with to be a length; what gap is large.
   Array<double> reach, row_scale, row_size;
+
+  double mass = 0.0;  // of all bodies
+  // Nothing ties the model to the ground: its mass centre moves by itself.
+  bool floats = false;
+  // Of every speed: the largest inertia that it can move, in any position. Zero for what goes on by
+  // itself and may hold most of the energy: wheels, and a floating model as a whole.
+  Array<double> largest_inertia;
 
  private:
   Model() = default;

@@ -78,13 +78,6 @@ inline T spring_energy(const DofConst& c, T q) {
   return T(0.5 * c.stiffness) * stretch * stretch + T(0.5 * c.stop_stiffness) * over * over;
 }
 
-// What friction and damping of stops take per second at the position q and the speed u.
-inline double friction_loss(const DofConst& c, double q, double u) {
-  const double elastic = -c.stiffness * (q - c.rest) - c.stop_stiffness * beyond_stop(c, q);
-  const PassiveEffort<double> effort = passive_effort(c, q, u);
-  return (elastic - effort.elastic + effort.damping * u) * u;
-}
-
 template <class T>
 inline T strain_energy(const Model& m, const Data<T>& d, const BodyConst& b) {
   const int32_t n = b.modes;
@@ -133,55 +126,6 @@ inline Totals<T> totals(const Model& m, const Data<T>& d) {
   for (std::size_t i = 0; i < m.loop_freedoms.size(); ++i) {
     const DofConst& c = m.loop_freedoms[i].dof;
     if (c.passive) sum.spring += spring_energy(c, d.loop_freedom[i].position);
-  }
-  return sum;
-}
-
-// Work of inputs and prescribed motions, and loss to friction and damping, each per second.
-struct Power {
-  double work, loss;
-};
-
-inline Power power(const Model& m, const Data<double>& d) {
-  Power sum{0.0, 0.0};
-  const auto count = static_cast<int32_t>(m.bodies.size());
-  for (int32_t i = 0; i < count; ++i) {
-    const BodyConst& b = m.bodies[i];
-    const double* u = d.u.data() + b.u0;
-    for (int32_t k = 0; k < b.dofs; ++k) {
-      const int32_t dof = b.dof0 + k;
-      const DofConst& c = m.dofs[dof];
-      sum.work += (d.held[dof] ? held_effort(m, d, i, k) : d.input[dof]) * u[k];
-      if (c.passive) sum.loss += friction_loss(c, joint_position(b, d, k), u[k]);
-    }
-    const double* rate = u + b.dofs;
-    const int32_t n = b.modes;
-    const double* damping = m.matrices.data() + b.matrix0 + 2 * n * n;
-    for (int32_t j = 0; j < n; ++j) {
-      for (int32_t k = 0; k < n; ++k) sum.loss += rate[j] * damping[j * n + k] * rate[k];
-    }
-  }
-  for (std::size_t i = 0; i < m.loop_freedoms.size(); ++i) {
-    const DofConst& c = m.loop_freedoms[i].dof;
-    const LoopFreedomWork<double>& free = d.loop_freedom[i];
-    sum.work += d.input[m.loop_input0 + static_cast<int32_t>(i)] * free.rate;
-    if (c.passive) sum.loss += friction_loss(c, free.position, free.rate);
-  }
-  for (std::size_t i = 0; i < m.loop_rows.size(); ++i) {
-    sum.work += d.multiplier[i] * d.loop_target[i].rate;  // of prescribed directions
-  }
-  for (std::size_t w = 0; w < m.wheels.size(); ++w) {
-    sum.work += d.input[m.wheel_input0 + static_cast<int32_t>(w)] * d.u[m.wheels[w].u];
-  }
-  for (int32_t l = 0; l < d.loaded_count; ++l) {
-    const int32_t k = d.loaded[l];
-    const NodeConst& c = m.nodes[k];
-    const BodyWork<double>& body = d.body[c.body];
-    const Vec6<double> V = m.bodies[c.body].modes > 0
-                               ? d.node[k].V
-                               : motion_at(body.V, body.R * V3<double>::load(c.position.x));
-    const double* x = &d.input[m.node_input0 + 6 * k];
-    sum.work += dot(V, {V3<double>::of(x[0], x[1], x[2]), V3<double>::of(x[3], x[4], x[5])});
   }
   return sum;
 }

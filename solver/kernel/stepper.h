@@ -24,7 +24,31 @@ enum class Code : int32_t {
   bad_input,          // element: input index, value: what it holds
   loop_open,          // element: held direction of loops, value: how far it is open
   loop_lost,          // element: held direction of loops, value: its pivot
+  energy_grew,        // element: speed index that moves most, value: error / energy that moved
+  gimbal_lock,        // the same at a joint whose axes line up; element: its first freedom
+  not_finite,         // element: which of the signals that were asked for
 };
+
+// Limits of what comes from outside. They are far beyond mechanics and far within double precision,
+// so that squares and products of them are finite.
+constexpr double kShortestStep = 1e-9;         // s, of options
+constexpr double kLongestStep = 1e6;           // s
+constexpr double kLargestTime = 1e12;          // s
+constexpr double kLargestInput = 1e30;         // N, N m; their rates per second likewise
+constexpr double kLargestCoordinate = 1e12;    // m, rad
+constexpr double kLargestSpeed = 1e8;          // m/s, rad/s; beyond it a run has blown up
+constexpr double kLargestAcceleration = 1e14;  // m/s2, rad/s2; likewise
+
+// Energy that appeared or vanished without cause, relative to all that moved: beyond the first a
+// run is doubtful, beyond the second it is refused (energy_audit.h). Vibrations that the step just
+// follows have an energy that swings by (h omega / 2)^2, by euler_cromer with its speeds half a
+// step late from 1 / (1 + h omega / 2) to 1 / (1 - h omega / 2).
+struct EnergyLimits {
+  double doubtful, lost;
+};
+constexpr EnergyLimits energy_limits(Integrator integrator) {
+  return integrator == Integrator::euler_cromer ? EnergyLimits{1.0, 100.0} : EnergyLimits{0.1, 1.0};
+}
 
 struct Status {
   Code code = Code::ok;
@@ -40,7 +64,6 @@ struct Options {
   Algorithm algorithm = Algorithm::order_n;
   NodeRotation node_rotation = NodeRotation::exact;
   bool project_loops = false;  // move positions and speeds onto the loops after every step
-  bool audit = false;          // account for the work of inputs and the energy dissipated
 };
 
 // What can be read of a state. World axes; accelerations are true ones (gravity is not hidden in
@@ -70,15 +93,26 @@ struct Signal {
   int32_t element, index;
 };
 
+// What has to be worked out of a state before signals can be read.
+struct Needs {
+  bool accelerations = false, totals = false;
+  void add(const Signal& signal);
+};
+
+// Whether an algorithm's matrices of a model are within kMostBytes.
+bool fits(const Model& model, Algorithm algorithm);
+
 // Whether a model has such a signal.
 bool exists(const Model& model, const Signal& signal);
 
-// A direction of change: of coordinates, speeds, inputs (null: none) and of time.
+// A direction of change: of coordinates, speeds, inputs, present rows of motions from outside
+// (null: none) and of time.
 struct Direction {
   const double* q = nullptr;
   const double* u = nullptr;
   const double* input = nullptr;
   double time = 0.0;
+  const double* motion = nullptr;
 };
 
 class Stepper {
@@ -95,6 +129,8 @@ class Stepper {
   // The state block: everything of the model that a later continuation depends on.
   virtual const double* state() const = 0;
   virtual std::size_t state_size() const = 0;  // in doubles
+  // Whether a block can be a state of this model: numbers that a run could have left there.
+  virtual bool accepts(const double* state) const = 0;
   virtual void restore(const double* state) = 0;
   virtual double time() = 0;
   virtual void set_time(double time) = 0;
@@ -109,13 +145,17 @@ class Stepper {
   virtual bool is_locked(int32_t body) = 0;
   // Work, dissipated energy and energy error count from here.
   virtual void open_account() = 0;
+  // Largest energy error found since then, relative to the energy that moved, of the steps at which
+  // it was judged; and whether it makes the run doubtful.
+  virtual double energy_doubt() const = 0;
+  virtual bool is_doubtful() const = 0;
 
   // input(t) = input + input_rate (t - input_time), plus the model's load tables.
   virtual double* input() = 0;
   virtual double* input_rate() = 0;
   virtual double* input_time() = 0;
   // Rows (position, rate, acceleration), one for each freedom that is moved from outside: now, and
-  // at the end of the next step.
+  // at the end of the next step; each within the limits above.
   virtual const double* motion_now() = 0;
   virtual double* motion_next() = 0;
 
@@ -123,6 +163,9 @@ class Stepper {
   virtual void inputs_written() = 0;
   // Accelerations of the present state with the present inputs.
   virtual Status evaluate() = 0;
+  // Works out what signals need, so that they can be read next.
+  virtual Status prepare_to_read(const Needs& needs) = 0;
+  // On failure the state is that of the last good step.
   virtual Status step(int64_t count) = 0;
 
   virtual const double* udot() = 0;  // accelerations of all speeds
@@ -131,7 +174,7 @@ class Stepper {
   // allocates.
   virtual Status differentiate(const Direction& along) = 0;
   virtual Status differentiate_in_time() = 0;  // along the motion itself
-  virtual void read_derivative(const Signal* signals, std::size_t count, double* out) = 0;
+  virtual Status read_derivative(const Signal* signals, std::size_t count, double* out) = 0;
   virtual void mass_matrix(double* row_major) = 0;
   // Of the directions that loops hold, at the present position: their rates by the speeds
   // (row-major, rows x speeds; speeds that are prescribed or locked have no part), and which of

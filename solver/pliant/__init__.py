@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pliant.body import Body, Node, Wheel
     from pliant.errors import (
         DeflectionWarning,
+        EnergyWarning,
         ModelError,
         PliantError,
         PliantWarning,
@@ -48,6 +49,7 @@ __all__ = [
     "Beam",
     "Body",
     "DeflectionWarning",
+    "EnergyWarning",
     "Fmu",
     "Friction",
     "Group",
@@ -90,6 +92,7 @@ _HOMES = {
     "fmu.export": ("export_fmu",),
     "errors": (
         "DeflectionWarning",
+        "EnergyWarning",
         "ModelError",
         "PliantError",
         "PliantWarning",

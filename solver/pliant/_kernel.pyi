@@ -23,6 +23,15 @@ class Status:
 QUANTITIES: tuple[str, ...]
 """What can be read, in the order of the kernel; see ``stepper.h``."""
 
+SHORTEST_STEP: float
+LONGEST_STEP: float
+LARGEST_TIME: float
+LARGEST_INPUT: float
+LARGEST_COORDINATE: float
+LARGEST_SPEED: float
+LARGEST_ACCELERATION: float
+"""Limits of what comes from outside; see ``stepper.h``."""
+
 class Signals:
     """Numbers of one model that are read together."""
 
@@ -55,7 +64,6 @@ class Kernel:
         integrator: Literal["euler_cromer", "leapfrog", "rk4"] | str,
         algorithm: Literal["order_n", "dense"] | str,
         node_rotation: Literal["exact", "paper"] | str,
-        audit: bool,
         loop_steps: float = 10.0,
         project_loops: bool = False,
     ) -> None: ...
@@ -82,6 +90,12 @@ class Kernel:
     def lock(self, body: int, on: bool) -> Status: ...
     def is_locked(self, body: int) -> bool: ...
     def open_account(self) -> None: ...
+    @property
+    def energy_doubt(self) -> float: ...
+    @property
+    def is_doubtful(self) -> bool: ...
+    @property
+    def is_sane(self) -> bool: ...
     def energy(self) -> _Array: ...
     def momentum(self) -> _Array: ...
     def mass_matrix(self) -> _Array: ...

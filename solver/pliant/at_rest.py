@@ -51,7 +51,6 @@ class AtRest:
             integrator="leapfrog",
             algorithm="order_n",
             node_rotation="exact",
-            audit=False,
             loop_steps=np.inf,
         )
         self.length = _length(self.model)

@@ -105,7 +105,6 @@ class LoopStart:
             integrator="leapfrog",
             algorithm="order_n",
             node_rotation="exact",
-            audit=False,
             loop_steps=np.inf,
         )
         Motions(model, self.kernel).start()

@@ -33,6 +33,10 @@ class DeflectionWarning(PliantWarning):
     """A flexible body that was deflected further than its modes can carry."""
 
 
+class EnergyWarning(PliantWarning):
+    """A run whose energy error makes it doubtful."""
+
+
 def warn(text: str, category: type[PliantWarning]) -> None:
     """Issues a warning at the line outside this package that led to it."""
     level, frame = 1, sys._getframe()

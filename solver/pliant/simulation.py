@@ -16,7 +16,16 @@ from typing import Literal, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant._kernel import Kernel, Signals, Status
+from pliant._kernel import (
+    LARGEST_COORDINATE,
+    LARGEST_INPUT,
+    LARGEST_SPEED,
+    LONGEST_STEP,
+    SHORTEST_STEP,
+    Kernel,
+    Signals,
+    Status,
+)
 from pliant.compile import at_equilibrium, compile_model
 from pliant.errors import ModelError, Problem, SolverError
 from pliant.handles import BodyHandle, JointHandle, LoopHandle, NodeHandle, WheelHandle
@@ -29,6 +38,7 @@ from pliant.stability import DEFAULT_STEP, default_step, warn_of_step
 from pliant.system import System
 
 _WHOLE_STEPS = 1e-6  # tolerance on a duration, in steps
+_NOT_FINITE = 9  # of the kernel's codes
 _Slots = TypeVar("_Slots")
 
 
@@ -69,10 +79,10 @@ class Simulation:
     ``system`` is a System, a model file or a compiled Model. Without a ``step`` it is a
     millisecond, or what the model needs if that is shorter. ``algorithm`` is ``order_n`` or
     ``dense``, ``integrator`` ``leapfrog``, ``rk4`` or ``euler_cromer``. ``node_rotation="paper"``
-    is the first-order approximation of the literature, for comparison only. ``audit=False`` saves
-    the account of work and dissipated energy. ``loop_steps`` is the time, in steps, in which gaps
-    of loops are closed (Baumgarte), at least 2; infinity leaves them alone. ``project_loops`` moves
-    positions and speeds onto the loops after every step, at about three times the cost.
+    is the first-order approximation of the literature, for comparison only. ``loop_steps`` is the
+    time, in steps, in which gaps of loops are closed (Baumgarte), at least 2; infinity leaves them
+    alone. ``project_loops`` moves positions and speeds onto the loops after every step, at about
+    three times the cost.
     ``start="equilibrium"`` starts where the model rests under its weight and loads at t = 0, found
     downhill from its start; speeds stay as given.
 
@@ -87,7 +97,6 @@ class Simulation:
         algorithm: str = "order_n",
         integrator: str = "leapfrog",
         node_rotation: str = "exact",
-        audit: bool = True,
         loop_steps: float = 10.0,
         project_loops: bool = False,
         start: Literal["equilibrium"] | None = None,
@@ -116,7 +125,6 @@ class Simulation:
             integrator=integrator,
             algorithm=algorithm,
             node_rotation=node_rotation,
-            audit=audit,
             loop_steps=loop_steps,
             project_loops=project_loops,
         )
@@ -153,7 +161,11 @@ class Simulation:
         The account of energy starts anew from here. Prescribed joints stay where their motion
         has them.
         """
-        for what, given, view in (("q", q, self.kernel.q), ("u", u, self.kernel.u)):
+        parts = []
+        for what, given, view, limit in (
+            ("q", q, self.kernel.q, LARGEST_COORDINATE),
+            ("u", u, self.kernel.u, LARGEST_SPEED),
+        ):
             if given is None:
                 continue
             values = np.asarray(given, dtype=float)
@@ -161,7 +173,16 @@ class Simulation:
                 raise ModelError.at(what, f"{values.shape} given; this model has {view.shape}")
             if not np.isfinite(values).all():
                 raise ModelError.at(what, "it has entries that are not finite; give numbers")
+            if not (np.abs(values) <= limit).all():
+                worst = np.abs(values).max()
+                raise ModelError.at(what, f"{worst:g} is beyond mechanics; give up to {limit:g}")
+            parts.append((view, values))
+        before = self.kernel.state()
+        for view, values in parts:
             view[:] = values
+        if not self.kernel.is_sane:
+            self.kernel.set_state(before)
+            raise ModelError.at("q", "a quaternion in it has not the length 1")
         self.kernel.state_written()
         self.kernel.open_account()
 
@@ -268,6 +289,15 @@ class Simulation:
         return self.energy.error
 
     @property
+    def energy_doubt(self) -> float:
+        """Largest energy error since the start, relative to the energy that moved.
+
+        Found at least every 64 steps, and at once where the motion grows. Above 0.1 (euler_cromer:
+        1) a run is not to be trusted; above 1 (euler_cromer: 100) a step fails with a SolverError.
+        """
+        return self.kernel.energy_doubt
+
+    @property
     def momentum(self) -> Momentum:
         values = self.kernel.momentum()
         return Momentum(values[:3].copy(), values[3:].copy())
@@ -319,8 +349,9 @@ def _check_options(
     step: float, loop_steps: float, *choices: tuple[str, str, Iterable[str]]
 ) -> None:
     problems = []
-    if not (np.isfinite(step) and step > 0.0):
-        problems.append(Problem("step", f"{step} is not a step; give a finite time above 0 s"))
+    if not SHORTEST_STEP <= step <= LONGEST_STEP:
+        span = f"{SHORTEST_STEP:g} to {LONGEST_STEP:g} s"
+        problems.append(Problem("step", f"{step} is not a step; give a time from {span}"))
     for where, value, known in choices:
         if value not in known:
             problems.append(Problem(where, f"'{value}' is unknown; {suggest(value, known)}"))
@@ -360,7 +391,10 @@ def _describe(model: Model, status: Status) -> tuple[str, str]:
             "the motion grew without bound; take a shorter step, fewer or lower modes, or look "
             "for loads and springs too stiff for the step ('pliant check' names the limit)",
         ),
-        4: (model.input_names, "the input is not finite; check what is applied there"),
+        4: (
+            model.input_names,
+            f"the input is no number within {LARGEST_INPUT:g}; check what is applied there",
+        ),
         5: (
             model.row_names,
             "it cannot be held: nothing moves it, or it contradicts the other directions that "
@@ -371,8 +405,20 @@ def _describe(model: Model, status: Status) -> tuple[str, str]:
             "its force is lost in rounding: the bodies between the loop's ends are too light "
             "beside those that they connect; give them mass, or weld them together in the tree",
         ),
+        7: (
+            model.speed_names,
+            "energy came out of nothing, as much as all that moved before; take a shorter step "
+            "('pliant check' names the limit)",
+        ),
+        8: (
+            model.freedom_names,
+            "the axes of its joint line up (gimbal lock), where its angles describe no motion; "
+            "use a spherical joint, or other axes",
+        ),
     }
-    if status.code not in codes:
-        return model.name, f"the kernel stopped with code {status.code}"
+    if status.code == _NOT_FINITE:
+        return model.name, (
+            "what was asked for is beyond the range of numbers; look for values of extreme size"
+        )
     names, message = codes[status.code]
     return names[status.element], message

@@ -117,9 +117,7 @@ def drift(
     looks: int = 75,
 ) -> Drift:
     """Runs the tree and looks at it at evenly spaced times."""
-    sim = pl.Simulation(
-        free_tree(), step, integrator=integrator, node_rotation=node_rotation, audit=False
-    )
+    sim = pl.Simulation(free_tree(), step, integrator=integrator, node_rotation=node_rotation)
     start, energy = sim.momentum, sim.energy.total
     size = [float(np.linalg.norm(x)) for x in start]
     energies, momenta, turns = [], [], []

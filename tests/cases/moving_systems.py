@@ -217,7 +217,7 @@ def motion_of(
     system: pl.System, step: float, duration: float, integrator: str, looks: int = 20
 ) -> np.ndarray:
     """(looks, nodes, 3) positions of all nodes at evenly spaced times."""
-    sim = pl.Simulation(system, step, integrator=integrator, audit=False)
+    sim = pl.Simulation(system, step, integrator=integrator)
     seen = []
     for _ in range(looks):
         sim.advance(duration / looks)

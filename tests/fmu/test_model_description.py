@@ -219,7 +219,7 @@ class Reader:
         self.table = table
         self.kernel = Kernel(table.model.blob if blob is None else blob)
         self.kernel.configure(
-            step=1e-3, integrator="leapfrog", algorithm="order_n", node_rotation="exact", audit=True
+            step=1e-3, integrator="leapfrog", algorithm="order_n", node_rotation="exact"
         )
         sources = {i: v.source for i, v in enumerate(table.variables)}
         self.rows = [i for i, source in sources.items() if isinstance(source, Signal)]

@@ -264,9 +264,7 @@ def test_derivatives_that_are_linked_are_derivatives(model):
     kernel = Kernel(model.blob)
     rng = np.random.default_rng(5)
     h = 1e-5
-    kernel.configure(
-        step=h, integrator="rk4", algorithm="order_n", node_rotation="exact", audit=False
-    )
+    kernel.configure(step=h, integrator="rk4", algorithm="order_n", node_rotation="exact")
     kernel.input[:] = rng.normal(size=model.input_size)
     kernel.u[:] += 0.3 * rng.normal(size=model.u_size)
     kernel.state_written()

@@ -56,7 +56,6 @@ def evaluate(
         integrator="leapfrog",
         algorithm=algorithm,
         node_rotation="exact",
-        audit=False,
     )
     rows = [
         np.stack(body.joint.motion(0.0), axis=1)

@@ -52,7 +52,6 @@ class Closed:
             integrator="leapfrog",
             algorithm=algorithm,
             node_rotation="exact",
-            audit=False,
             loop_steps=T / step,
         )
         for slots in done.model.loops:

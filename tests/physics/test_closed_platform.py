@@ -93,9 +93,7 @@ def test_loop_forces_keep_the_momentum_of_a_rigid_case(case: int) -> None:
 def test_both_algorithms_agree_at_the_states_that_are_reached(case: int) -> None:
     step = 1e-4 if is_flexible(case) else 1e-3
     sims = {
-        algorithm: pl.Simulation(
-            system(case), step, algorithm=algorithm, integrator="euler_cromer", audit=False
-        )
+        algorithm: pl.Simulation(system(case), step, algorithm=algorithm, integrator="euler_cromer")
         for algorithm in ("order_n", "dense")
     }
     order_n, dense = sims.values()
@@ -116,9 +114,7 @@ def test_runs_of_both_algorithms_part_by_rounding_only(case: int) -> None:
     step = 1e-4 if is_flexible(case) else 1e-3
     ends = []
     for algorithm in ("order_n", "dense"):
-        sim = pl.Simulation(
-            system(case), step, algorithm=algorithm, integrator="euler_cromer", audit=False
-        )
+        sim = pl.Simulation(system(case), step, algorithm=algorithm, integrator="euler_cromer")
         sim.advance(span(case))
         ends.append(sim.node("top.com").position)
     assert np.linalg.norm(ends[0] - ends[1]) < 2e-13  # measured 1.9e-14 m

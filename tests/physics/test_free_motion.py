@@ -49,7 +49,7 @@ def test_a_free_spinning_beam_with_heavy_eccentric_lumps_keeps_momentum_and_ener
     )
     orbit = pl.Joint(type="free", child="rotor", speed=[0.1, -0.2, 0.3, *spin])
     system = pl.System(name="rotor", bodies={"rotor": pl.Body(beam=beam)}, joints={"orbit": orbit})
-    sim = pl.Simulation(system, 2e-4, integrator="rk4", audit=False)
+    sim = pl.Simulation(system, 2e-4, integrator="rk4")
     before, energy = sim.momentum, sim.energy.total
     turns = []
     for _ in range(20):
@@ -72,7 +72,7 @@ def test_energy_and_momentum_errors_fall_with_the_order_of_the_integrator(integr
 @pytest.mark.parametrize("integrator", ORDERS)
 def test_every_integrator_converges_to_the_same_motion_with_its_order(integrator):
     def tips(step: float, integrator: str) -> np.ndarray:
-        sim = pl.Simulation(free_tree(), step, integrator=integrator, audit=False)
+        sim = pl.Simulation(free_tree(), step, integrator=integrator)
         sim.advance(3.0)
         return np.concatenate([sim.node(f"{beam}.tip").position for beam in BEAMS])
 

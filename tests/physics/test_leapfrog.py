@@ -60,7 +60,7 @@ def test_momentum_and_energy_stay_over_a_hundred_thousand_undamped_steps(
     make, step, linear, angular, energy
 ) -> None:
     """Free motion at a step times highest frequency of about 0.44."""
-    sim = pl.Simulation(make(), step, audit=False)
+    sim = pl.Simulation(make(), step)
     start, whole = sim.momentum, sim.energy.total
     for _ in range(20):
         sim.step(5000)
@@ -93,7 +93,7 @@ def test_gyroscopic_forces_do_not_feed_vibrations() -> None:
             "root": pl.Joint(type="fixed", parent="hub.mount", child="boom"),
         },
     )
-    sim = pl.Simulation(system, 0.01028, audit=False)
+    sim = pl.Simulation(system, 0.01028)
     u = sim.u.copy()
     u[sim.model.bodies[1].etad] = [0.05, 0.03, 0.02, 0.02]
     sim.set_state(u=u)

@@ -35,7 +35,7 @@ def largest_speed(system: pl.System, step: float, integrator: str, steps: int = 
     """Of the last steps, relative to the largest of the first; infinite if the run fails."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", pl.PliantWarning)
-        sim = pl.Simulation(system, step, integrator=integrator, audit=False)
+        sim = pl.Simulation(system, step, integrator=integrator)
         sim.set_state(u=sim.u + 1e-6 * np.random.default_rng(3).normal(size=len(sim.u)))
         speeds = []
         try:

@@ -94,10 +94,8 @@ class Case:
         has_object = any(body.name == "object" for body in self.model.bodies)
         return ("top.com", "object") if has_object else ("top.com",)
 
-    def simulation(self, algorithm: str = "order_n", audit: bool = False) -> pl.Simulation:
-        return pl.Simulation(
-            self.model, self.step, algorithm=algorithm, integrator="euler_cromer", audit=audit
-        )
+    def simulation(self, algorithm: str = "order_n") -> pl.Simulation:
+        return pl.Simulation(self.model, self.step, algorithm=algorithm, integrator="euler_cromer")
 
     def steps(self, seconds: float) -> int:
         return whole_steps(seconds, self.step, "seconds")
@@ -167,7 +165,7 @@ def check(case: Case, seconds: float, tick: Tick) -> Results:
     """Along the run of order_n: the largest difference of its accelerations from those of dense
     for the same states (relative, 2-norm), the largest gap of the loops, and the energy that
     appeared or vanished, relative to the largest kinetic and strain energy."""
-    sim, other = case.simulation(audit=True), case.simulation("dense")
+    sim, other = case.simulation(), case.simulation("dense")
     rows = sum(loop.rows.stop - loop.rows.start for loop in case.model.loops)
     energy, gap = QUANTITIES.index("energy"), QUANTITIES.index("loop_gap")
     wanted = [(energy, 0, i) for i in (0, 1, 7)] + [(gap, 0, i) for i in range(rows)]

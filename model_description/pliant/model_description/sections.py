@@ -19,7 +19,7 @@ fmu.sections               text: names of the sections that terms point into
 check.kind, .parameter     0: four parameters from there on are a unit quaternion; 1: six are an
                            inertia [xx, yy, zz, xy, xz, yz]
 constant.value             float64
-setting.default            float64: step, integrator, algorithm, node rotation (0 exact), audit
+setting.default            float64: step, integrator, algorithm, node rotation (0 exact)
 limit.step, .cause         float64, text: the longest stable step with each integrator, +1e300 if
                            there is none, and what sets it
 names.body, .speed, .dof,  text: names of bodies, speeds, freedoms and inputs for messages
@@ -54,7 +54,6 @@ from pliant.stability import StepLimit
 _NO_LIMIT = 1e300
 _SIGNAL, _INPUT, _PARAMETER, _SETTING, _CONSTANT, _LOCK, _MOTION = range(7)
 _TYPES = {"Real": 0, "Enumeration": 1, "Boolean": 2}
-_ACCOUNTS = range(5, 8)  # of the energies: work, dissipated, error
 
 
 def table_sections(table: VariableTable) -> dict[str, Section]:
@@ -155,16 +154,11 @@ def _parameter_sections(table: VariableTable) -> dict[str, Section]:
 
 def _defaults(table: VariableTable) -> list[float]:
     options = table.options
-    sources = (variable.source for variable in table.variables)
-    audit = any(
-        isinstance(s, Signal) and s.quantity == "energy" and s.index in _ACCOUNTS for s in sources
-    )
     return [
         float(options.step),
         float(INTEGRATORS.index(options.integrator)),
         float(ALGORITHMS.index(options.algorithm)),
         0.0,
-        float(audit),
     ]
 
 
