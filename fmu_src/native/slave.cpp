@@ -205,6 +205,13 @@ const Variable* Slave::find(Reference reference, Type type) {
   return &v;
 }
 
+std::string Slave::name_of(Role role, std::size_t number) const {
+  for (const Variable& v : table_.variables) {
+    if (v.role == role && static_cast<std::size_t>(v.signal.index) == number) return v.name;
+  }
+  return role == Role::parameter ? "a parameter" : "a motion from outside";
+}
+
 bool Slave::check_settable(Reference reference) {
   const Variable& v = table_.variables[reference];
   if (std::exchange(seen_[reference], calls_) == calls_) {
@@ -412,12 +419,7 @@ Result Slave::set_boolean(const Reference* references, std::size_t count, const 
 Result Slave::check_parameters(const std::vector<double>& parameters) {
   for (const Check& check : table_.checks) {
     const double* p = parameters.data() + check.first;
-    const auto named =
-        std::find_if(table_.variables.begin(), table_.variables.end(), [&](const Variable& v) {
-          return v.role == Role::parameter &&
-                 static_cast<std::size_t>(v.signal.index) == check.first;
-        });
-    const std::string name = named == table_.variables.end() ? "a parameter" : named->name;
+    const std::string name = name_of(Role::parameter, check.first);
     if (check.kind == Check::Kind::quaternion) {
       const double length = std::sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3]);
       if (!(std::fabs(length - 1.0) <= 1e-6)) {
@@ -595,7 +597,7 @@ Result Slave::check_inputs_after(double size) {
   motion_after(size, size, numbers_.data());
   for (std::size_t i = 0; i < numbers_.size(); ++i) {
     if (!(std::fabs(numbers_[i]) <= largest_motion(i))) {
-      return beyond("a motion from outside", numbers_[i], largest_motion(i));
+      return beyond(name_of(Role::motion, i), numbers_[i], largest_motion(i));
     }
   }
   return Result::ok;

@@ -95,6 +95,8 @@ class Slave {
   Result refuse(std::string message);
   Result refuse(const Status& status);
   const Variable* find(Reference reference, Type type);
+  // Of a parameter or an entry of a motion; not every one is exposed.
+  std::string name_of(Role role, std::size_t number) const;
   bool check_settable(Reference reference);
   bool check_value(const Variable& variable, double value);
   std::string limit_text() const;  // of the present integrator's step

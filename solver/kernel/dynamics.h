@@ -183,6 +183,18 @@ class Dynamics {
       d.dof[m.driven_dof[i]].acceleration = x.acceleration;
     }
   }
+  // For a step with one evaluation: the rates of prescribed freedoms change evenly by what the
+  // motion makes of them in the whole of it, at the mean of both. A rate that jumps then gives what
+  // hangs on it the impulse that it is, and does the work that it takes.
+  void drive_evenly() {
+    for (std::size_t i = 0; i < m.driven.size(); ++i) {
+      const double before = state.u()[m.driven[i]];
+      const TableTime end = within_step(time(), step, step);
+      const double after = motion(static_cast<int32_t>(i), end, step).rate;
+      d.u[m.driven[i]] = 0.5 * (before + after);
+      d.dof[m.driven_dof[i]].acceleration = (after - before) / step;
+    }
+  }
   Motion motion(int32_t driven, TableTime t, double since) {
     const int32_t table = m.dofs[m.driven_dof[driven]].drive;
     if (table >= 0) return motion_at_time(m, table, t);

@@ -44,7 +44,6 @@ class Instance final : public Stepper {
     s_.input_time = 0.0;
     s_.find_held();
     state_written();
-    open_account();
   }
 
   const double* state() const override { return s_.state.block().data(); }
@@ -72,6 +71,7 @@ class Instance final : public Stepper {
     s_.keep_motion_start();
     s_.drive(at(time()), 0.0, q(), u());
     forget();
+    open_account();
   }
   Status lock(int32_t body, bool on) override {
     const BodyConst& b = m_.bodies[body];

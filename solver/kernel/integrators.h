@@ -37,6 +37,7 @@ inline Status euler_cromer(Dynamics& s) {
   const double h = s.step;
   double *q = s.state.q(), *u = s.state.u();
   s.set_moment(0.0, q, u);
+  s.drive_evenly();
   Status status = s.accelerations();
   if (status.code != Code::ok) return status;
   const Power rates = s.audit(0.5 * h);
@@ -71,6 +72,7 @@ inline Status leapfrog(Dynamics& s) {
     s.d.du[i] = h * (a1[i] - m * a2[i]);
   }
   s.set_moment(0.5 * h, s.d.q.data(), s.d.u.data());
+  s.drive_evenly();
   s.d.correction = -k;  // (1)
   std::copy(u, u + n, s.d.u_damped.begin());
   s.d.damping_time = 0.5 * h;  // (2)

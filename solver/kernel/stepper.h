@@ -137,7 +137,7 @@ class Stepper {
   virtual double* q() = 0;
   virtual double* u() = 0;
   // Tells that q, u or time were written from outside: what the integrator remembers of the
-  // past is then void.
+  // past is then void, and the account of energy starts anew.
   virtual void state_written() = 0;
   // Locks the joint of a body where it is, or lets it go. Locking a joint in motion stops it by an
   // impulse, which keeps momentum; letting go takes none. Not for prescribed joints.

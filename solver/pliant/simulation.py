@@ -27,7 +27,7 @@ from pliant._kernel import (
     Status,
 )
 from pliant.compile import at_equilibrium, compile_model
-from pliant.errors import ModelError, Problem, SolverError
+from pliant.errors import EnergyWarning, ModelError, Problem, SolverError, warn
 from pliant.handles import BodyHandle, JointHandle, LoopHandle, NodeHandle, WheelHandle
 from pliant.inputs import Inputs, InputState, Motions
 from pliant.model import Model
@@ -184,7 +184,7 @@ class Simulation:
             self.kernel.set_state(before)
             raise ModelError.at("q", "a quaternion in it has not the length 1")
         self.kernel.state_written()
-        self.kernel.open_account()
+        self._told_doubt = False
 
     def evaluate(self) -> Array:
         """Accelerations of all speeds for the present state and inputs."""
@@ -201,6 +201,7 @@ class Simulation:
         self.kernel.reset()
         self.motions.start()
         self.kernel.open_account()
+        self._told_doubt = False
 
     def save_state(self) -> SavedState:
         """The present state and inputs, to go back to later; what follows is then the same
@@ -237,18 +238,29 @@ class Simulation:
     def step(self, count: int = 1) -> None:
         """Goes on by a number of steps.
 
-        A step that fails raises a SolverError; the state is then that of the last good step.
+        A step that fails raises a SolverError; the state is then that of the last good step. An
+        energy error that makes the run doubtful is an EnergyWarning, once.
         """
         if count < 0:
             raise ModelError.at("step", f"{count} is negative; give the number of steps")
         if not (self.inputs.is_varying or self.motions):
             self.checked(self.kernel.step(count))
-            return
-        for _ in range(count):
-            start = self.kernel.time
-            self.inputs.prepare(start, start + self.step_size)
-            self.motions.prepare(start + self.step_size)
-            self.checked(self.kernel.step(1))
+        else:
+            for _ in range(count):
+                start = self.kernel.time
+                self.inputs.prepare(start, start + self.step_size)
+                self.motions.prepare(start + self.step_size)
+                self.checked(self.kernel.step(1))
+        if self.kernel.is_doubtful and not self._told_doubt:
+            self._told_doubt = True
+            warn(f"{self.model.name}: {self._doubt()}", EnergyWarning)
+
+    def _doubt(self) -> str:
+        return (
+            f"t = {self.time:g} s: the energy error has come to {100.0 * self.energy_doubt:.3g} % "
+            "of the energy that moved: do not trust this run; take a shorter step ('pliant check' "
+            "names the limit)"
+        )
 
     def checked(self, status: Status) -> None:
         """Raises a SolverError if a call of the kernel failed."""

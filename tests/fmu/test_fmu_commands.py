@@ -316,9 +316,9 @@ def test_a_run_that_fails_says_why_and_keeps_what_it_has(here):
         code, out, err = call("run", "stiff.fmu", "-d", "1", "-q", "-o", f"{flavour}.csv")
         assert code == 1
         assert "warning: stiff.fmu: solver.h = 0.001 s is beyond the limit" in err
-        assert "the motion grew without bound" in err
+        assert "energy came out of nothing" in err
         assert "wrote" in out
-        assert len((here / f"{flavour}.csv").read_text().splitlines()) > 2
+        assert len((here / f"{flavour}.csv").read_text().splitlines()) >= 2
     with pytest.warns(pl.PliantWarning, match="solver.h"), pytest.raises(FmuRunError) as caught:
         run_fmu("stiff.fmu", 1.0)
     assert caught.value.result is not None

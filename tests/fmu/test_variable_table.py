@@ -330,7 +330,7 @@ def test_sections_are_what_the_native_slave_reads(table, model):
     tunable = np.flatnonzero(sections["variable.tunable"])
     assert [table.variables[i].name for i in tunable] == ["solver.h"]
     assert sections["variable.type"][table.reference("solver.integrator")] == 1
-    assert sections["setting.default"].tolist() == [1e-3, 1.0, 0.0, 0.0, 0.0]
+    assert sections["setting.default"].tolist() == [1e-3, 1.0, 0.0, 0.0]
     assert sections["constant.value"].tolist() == [1e-3]
     assert len(text(sections, "names.input")) == model.input_size
     assert len(text(sections, "names.speed")) == model.u_size
@@ -367,12 +367,6 @@ def test_parameters_of_one_check_are_exposed_together_or_not_at_all(model):
     table = table_of(model, exclude=["body.lid.J[4]", "joint.orbit.quat_start[1]"])
     assert not [p for p in paths(table) if p.startswith(("body.lid.J", "joint.orbit.quat_start"))]
     assert "body.lid.m" in paths(table)
-
-
-def test_the_energy_account_is_kept_only_if_asked_for(model):
-    assert table_sections(table_of(model))["setting.default"][4] == 0.0
-    asked = table_of(model, include=["energy.work"])
-    assert table_sections(asked)["setting.default"][4] == 1.0
 
 
 def test_the_guid_changes_with_anything_that_is_exposed_or_computed(model, table):
