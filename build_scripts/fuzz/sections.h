@@ -185,6 +185,12 @@ class DataSections {
       return true;
     };
     if (!resize_all()) return false;
+    for (const char* name : {"body.translations", "body.rotations", "body.quaternion", "body.modes",
+                             "body.pairs", "body.mass_pairs", "body.points"}) {
+      for (std::size_t i = 0; i < static_cast<std::size_t>(bodies); ++i) {
+        if (integer(name, i) < 0 || integer(name, i) > most) return false;
+      }
+    }
     int64_t dofs = 0, quaternions = 0, modes = 0, fields = 0, matrices = 0, hats = 0, psis = 0;
     for (std::size_t i = 0; i < static_cast<std::size_t>(bodies); ++i) {
       const int64_t n = integer("body.modes", i), p = integer("body.mass_pairs", i);
