@@ -1,13 +1,20 @@
 """Fuzzing the native FMU: ``make fuzz``.
 
-    python build_scripts/fuzz_fmu.py                              the whole campaign
-    python build_scripts/fuzz_fmu.py --sequences 1000 --cycles 0  a part of it
-    python build_scripts/fuzz_fmu.py --seed 77 --sequences 1 --blobs 0 --files 0 --cycles 0
-                                                                  one sequence again
+    python build_scripts/fuzz_fmu.py                            the whole campaign
+    python build_scripts/fuzz_fmu.py --only wild --wild 1000    a part of it
+    python build_scripts/fuzz_fmu.py --only wild --wild 1 --seed 77
+                                                                one sequence again, to look at
 
-Random sequences of calls and mutated states and files run on a library built with the address and
-undefined-behaviour sanitizers, cycles of instances (whose memory is watched) on the one in use.
-The programs are in ``build_scripts/fuzz``.
+calls      random sequences of calls, right and wrong ones, against the standard
+wild       allowed calls with numbers of any size, against a twin that gets no refused call
+mutations  saved states and data files that are damaged
+states     saved states with good checksums that no run left
+files      data files with good checksums that no export wrote
+cycles     instances that come and go, and their memory
+
+All but the last run on a library built with the address and undefined-behaviour sanitizers; of the
+long ones ``--sanitized`` says which share, the rest runs on an optimised library. The programs are
+in ``build_scripts/fuzz``.
 """
 
 from __future__ import annotations
@@ -20,7 +27,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -171,8 +178,8 @@ def _start(variable: fmpy.model_description.ScalarVariable) -> float:
 
 def sanitized_library() -> Path:
     """pliant_fmu with sanitizers."""
-    settings = {"PLIANT_SANITIZE": SANITIZERS, "CMAKE_BUILD_TYPE": "RelWithDebInfo"}
-    return built("pliant_fmu", "fuzz", **settings)
+    settings = {"CMAKE_BUILD_TYPE": "RelWithDebInfo", "CMAKE_CXX_FLAGS_RELWITHDEBINFO": "-O2"}
+    return built("pliant_fmu", "fuzz", PLIANT_SANITIZE=SANITIZERS, **settings)
 
 
 def compiled(name: str, folder: Path, *, sanitized: bool) -> Path:
@@ -207,84 +214,141 @@ def run(*command: object) -> dict[str, int]:
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
-def in_parts(program: Path, seed: int, sequences: int, jobs: int, models: list[Listed]) -> dict:
-    """Sequences shared among processes: number n has the seed ``seed + n`` in any sharing."""
-    part = max(1, min(20_000, -(-sequences // jobs)))
-    starts = range(0, sequences, part)
+# How the command of a program goes on after its name: seed, number of cases, a folder of its own.
+Arguments = Callable[[int, int, Path], list[object]]
+
+# The parts of the campaign, the programs they take and how long they are.
+PROGRAMS = {
+    "calls": ("calls", lambda seed, count, room: [seed, count]),
+    "wild": ("wild", lambda seed, count, room: [seed, count]),
+    "blobs": ("mutations", lambda seed, count, room: [seed, count, 0, room]),
+    "damaged": ("mutations", lambda seed, count, room: [seed, 0, count, room]),
+    "states": ("forgeries", lambda seed, count, room: [seed, count, 0, room]),
+    "files": ("forgeries", lambda seed, count, room: [seed, 0, count, room]),
+}
+LENGTHS = {
+    "calls": 200_000,
+    "wild": 1_000_000,
+    "blobs": 10_000,
+    "damaged": 10_000,
+    "states": 100_000,
+    "files": 100_000,
+    "cycles": 100_000,
+}
+CASES_A_PROCESS = 5_000
+
+
+def in_parts(
+    program: Path,
+    arguments: Arguments,
+    seed: int,
+    cases: int,
+    jobs: int,
+    models: list[Listed],
+    room: Path,
+) -> dict[str, int]:
+    """Cases shared among processes: number n has the seed ``seed + n`` in any sharing."""
+    part = max(1, min(CASES_A_PROCESS, -(-cases // jobs)))
     listings = [model.listing for model in models]
+
+    def one(first: int) -> dict[str, int]:
+        own = room / str(first)
+        own.mkdir(parents=True)
+        counts = run(program, *arguments(seed + first, min(part, cases - first), own), *listings)
+        shutil.rmtree(own)
+        return counts
+
     with ThreadPoolExecutor(jobs) as pool:
-        results = pool.map(
-            lambda first: run(program, seed + first, min(part, sequences - first), *listings),
-            starts,
-        )
-        total: dict[str, int] = {}
-        for result in results:
-            for key, value in result.items():
-                total[key] = total.get(key, 0) + value
-    return total
+        return total(pool.map(one, range(0, cases, part)))
+
+
+def total(results: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """The sums of counts of the same names."""
+    sums: dict[str, int] = {}
+    for result in results:
+        for key, value in result.items():
+            sums[key] = sums.get(key, 0) + value
+    return sums
+
+
+def systems() -> list[tuple[pl.System, dict[str, object]]]:
+    """What is fuzzed, with the settings of its export; the first ones most."""
+    return [
+        (rod(), {}),
+        (gadget(), {"include": ["joint.*.lock"]}),
+        # one output and no input or parameter: most lists are empty
+        (
+            rod().model_copy(update={"name": "mute"}),
+            {"defaults": False, "include": ["*.hinge.q"]},
+        ),
+        (stone(), {}),
+        (pl.load(MODEL_FILE), {}),
+    ]
 
 
 def campaign(
-    *,
-    seed: int = 1,
-    sequences: int = 0,
-    blobs: int = 0,
-    files: int = 0,
-    cycles: int = 0,
-    jobs: int = 1,
-    sanitized: bool = True,
+    *, seed: int = 1, jobs: int = 1, sanitized: float = 1.0, **cases: int
 ) -> Iterator[tuple[str, dict[str, float]]]:
-    """Runs what is asked for; gives the counts of each part, or raises what was found."""
+    """Runs what is asked for; gives the counts of each part, or raises what was found.
+
+    ``sanitized`` is the share that runs with sanitizers.
+    """
+    cycles = cases.pop("cycles", 0)
+    first = {part: round(count * sanitized) for part, count in cases.items()}
+    rest = {part: count - first[part] for part, count in cases.items()}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        library = sanitized_library() if sanitized and (sequences or blobs or files) else None
-        systems: list[tuple[pl.System, dict[str, object]]] = [
-            (rod(), {}),
-            (gadget(), {"include": ["joint.*.lock"]}),
-            # one output and no input or parameter: most lists are empty
-            (
-                rod().model_copy(update={"name": "mute"}),
-                {"defaults": False, "include": ["*.hinge.q"]},
-            ),
-            (stone(), {}),
-            (pl.load(MODEL_FILE), {}),
-        ]
-        models = [listed(system, folder, library, **settings) for system, settings in systems]
-        if sequences:
-            program = compiled("calls", folder, sanitized=sanitized)
+        if any(first.values()):
+            place = folder / "sanitized"
+            yield from _parts(place, dict.fromkeys(cases, seed), first, jobs, sanitized_library())
+        if any(rest.values()):
+            seeds = {part: seed + count for part, count in first.items()}
+            yield from _parts(folder / "optimised", seeds, rest, jobs, None)
+        if cycles > 0:
+            yield from _cycles(folder / "cycles", cycles)
+
+
+def _parts(
+    folder: Path, seeds: Mapping[str, int], cases: Mapping[str, int], jobs: int, own: Path | None
+) -> Iterator[tuple[str, dict[str, float]]]:
+    """Parts of the campaign on a library of its own, with sanitizers, or on the one in use."""
+    folder.mkdir()
+    models = [listed(system, folder, own, **settings) for system, settings in systems()]
+    for part, count in cases.items():
+        if count > 0:
+            name, arguments = PROGRAMS[part]
+            program = compiled(name, folder, sanitized=own is not None)
             start = perf_counter()
-            counts = in_parts(program, seed, sequences, jobs, models)
-            yield "calls", counts | {"seconds": round(perf_counter() - start, 1)}
-        if blobs or files:
-            program = compiled("mutations", folder, sanitized=sanitized)
-            room = folder / "mutated"
-            room.mkdir()
-            start = perf_counter()
-            counts = run(program, seed, blobs, files, room, *(m.listing for m in models))
-            yield "mutations", counts | {"seconds": round(perf_counter() - start, 1)}
-        if cycles:
-            program = compiled("cycles", folder, sanitized=False)
-            plain = folder / "plain"
-            plain.mkdir()
-            for system in (rod(), pl.load(MODEL_FILE)):
-                model = listed(system, plain, None)
-                start = perf_counter()
-                counts = run(program, cycles, model.listing)
-                seconds = round(perf_counter() - start, 1)
-                yield f"cycles of {system.name}", counts | {"seconds": seconds}
+            counts = in_parts(
+                program, arguments, seeds[part], count, jobs, models, folder / "rooms" / part
+            )
+            seconds = round(perf_counter() - start, 1)
+            yield f"{part}, {folder.name}", counts | {"seconds": seconds}
+
+
+def _cycles(folder: Path, cycles: int) -> Iterator[tuple[str, dict[str, float]]]:
+    folder.mkdir()
+    program = compiled("cycles", folder, sanitized=False)
+    for system in (rod(), pl.load(MODEL_FILE)):
+        model = listed(system, folder, None)
+        start = perf_counter()
+        counts = run(program, cycles, model.listing)
+        yield f"cycles of {system.name}", counts | {"seconds": round(perf_counter() - start, 1)}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Fuzz the native FMU.")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--sequences", type=int, default=1_000_000, help="of calls")
-    parser.add_argument("--blobs", type=int, default=10_000, help="mutated states")
-    parser.add_argument("--files", type=int, default=10_000, help="mutated model files")
-    parser.add_argument("--cycles", type=int, default=100_000, help="of instances")
+    parser.add_argument("--only", nargs="+", choices=LENGTHS, default=list(LENGTHS))
+    for part, length in LENGTHS.items():
+        parser.add_argument(f"--{part}", type=int, default=length, help="cases")
+    parser.add_argument("--sanitized", type=float, default=1.0, help="share with sanitizers")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
-    arguments = parser.parse_args()
+    given = vars(parser.parse_args())
+    only = given.pop("only")
+    settings = {name: value for name, value in given.items() if name not in LENGTHS or name in only}
     try:
-        for name, counts in campaign(**vars(arguments)):
+        for name, counts in campaign(**settings):
             print(name)
             for key, value in counts.items():
                 print(f"  {key.replace('_', ' '):28} {value:>12,}", flush=True)

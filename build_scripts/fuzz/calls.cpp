@@ -173,6 +173,7 @@ class Sequence : Judge {
     } else if (expect == Expect::works && !values.empty() && refs != m_.steps && r_.chance(0.01)) {
       values[0] = 1e25;
       wild = true;
+      if (refers_to(m_.motions, refs[0])) expect = Expect::refused;
     }
     if (!refs.empty() && r_.chance(0.05)) {
       refs.push_back(refs[0]);

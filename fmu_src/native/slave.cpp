@@ -349,6 +349,11 @@ Result Slave::set_real(const Reference* references, std::size_t count, const dou
     } else {
       now_.options.step = values[i];
       built_ = built_ && now_.initialized;
+      if (built_) {  // the loops' time constant goes by it, in what is read before the next step
+                     // too
+        stepper_->set_step(stepper_->step_size(), values[i]);
+        stepper_->inputs_written();
+      }
     }
   }
   return Result::ok;
@@ -473,6 +478,11 @@ Result Slave::make_model(const Condition& condition, std::shared_ptr<const Model
     if (status.code != Code::ok) return refuse(status);
   }
   stepper->open_account();
+  if (!stepper->accepts(stepper->state())) {
+    return refuse("the parameters put the model beyond mechanics: look for coordinates beyond " +
+                  text_of(kLargestCoordinate) + ", speeds beyond " + text_of(kLargestSpeed) +
+                  " and quaternions that are no unit ones at the start");
+  }
   std::copy(condition.inputs.begin(), condition.inputs.end(), stepper->input());
   std::copy(condition.input_rates.begin(), condition.input_rates.end(), stepper->input_rate());
   *stepper->input_time() = condition.start_time;

@@ -8,10 +8,12 @@ namespace pliant {
 namespace baseline {
 Stepper* make_instance(const Model& model);
 }
-#ifdef PLIANT_X86_64_LEVELS
+#ifdef PLIANT_HAS_v3
 namespace v3 {
 Stepper* make_instance(const Model& model);
 }
+#endif
+#ifdef PLIANT_HAS_v4
 namespace v4 {
 Stepper* make_instance(const Model& model);
 }
@@ -27,13 +29,15 @@ struct Build {
 
 // Best first.
 const Build kBuilds[] = {
-#ifdef PLIANT_X86_64_LEVELS
+#ifdef PLIANT_HAS_v4
     {"v4", v4::make_instance,
      [] {
        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
               __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
               __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma");
      }},
+#endif
+#ifdef PLIANT_HAS_v3
     {"v3", v3::make_instance,
      [] {
        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&

@@ -218,24 +218,22 @@ class Dynamics {
     std::copy(motion_next.begin(), motion_next.end(), state.motion_start());
   }
 
-  // Accelerations of the moment in Data, from the body terms that prepare() left there.
+  // Accelerations of the moment in Data, from the body terms that prepare() left there: any that
+  // are finite, since forces of any size may be asked what they do.
   Status solve() {
     const bool by_recursion = options.algorithm == Algorithm::order_n;
     Status status =
         by_recursion ? order_n(m, d) : dense(m, d, matrix_.data(), rhs_.data(), jacobian_.data());
-    if (status.code != Code::ok) return status;
-    for (int32_t i = 0; i < m.u_size; ++i) {
-      if (!(std::fabs(d.udot[i]) <= kLargestAcceleration)) {
-        return {Code::diverged, i, d.udot[i], 0};
-      }
-    }
-    return status;
+    return status.code == Code::ok ? check_accelerations(std::numeric_limits<double>::max())
+                                   : status;
   }
 
-  // Accelerations of the moment in Data, for a step: which a loop must not come apart in.
+  // Accelerations of the moment in Data, for a step: which they must not throw out of the world of
+  // mechanics and a loop must not come apart in.
   Status accelerations() {
     prepare(m, d);
     Status status = solve();
+    if (status.code == Code::ok) status = check_accelerations(kLargestAcceleration);
     if (status.code == Code::ok && !m.loops.empty()) status = check_idle_rows(m, d);
     return status;
   }
@@ -346,6 +344,13 @@ class Dynamics {
   }
 
  private:
+  Status check_accelerations(double most) const {
+    for (int32_t i = 0; i < m.u_size; ++i) {
+      if (!(std::fabs(d.udot[i]) <= most)) return {Code::diverged, i, d.udot[i], 0};
+    }
+    return {};
+  }
+
   // The speed whose coordinate this is.
   int32_t speed_of(int32_t coordinate) const {
     for (const BodyConst& b : m.bodies) {

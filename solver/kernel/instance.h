@@ -424,7 +424,9 @@ class Instance final : public Stepper {
       const double* by = row < 0 || along.motion == nullptr ? nullptr : along.motion + row;
       d.q[m_.driven_q[i]] = {x.position, x.rate * along.time + part(by, 0)};
       d.u[m_.driven[i]] = {x.rate, x.acceleration * along.time + part(by, 1)};
-      d.dof[m_.driven_dof[i]].acceleration = {x.acceleration, x.jerk * along.time + part(by, 2)};
+      // Outside of steps a motion from outside goes on at its acceleration.
+      const double jerk = row < 0 ? x.jerk : 0.0;
+      d.dof[m_.driven_dof[i]].acceleration = {x.acceleration, jerk * along.time + part(by, 2)};
     }
     d.loop_time = s_.loop_time();
     for (const LoopConst& loop : m_.loops) drive_loop(m_, loop, at(t), along.time, d);

@@ -271,8 +271,9 @@ void read_loops(DataFile& file, Model& m, int64_t motions, Growth& growth) {
   for (std::size_t i = 0; i < count; ++i) {
     const std::string here = "kernel data file: loop " + std::to_string(i);
     const bool sane = within(node_a[i], -1, nodes) && within(node_b[i], 0, nodes) &&
-                      within(rows[i], 0, static_cast<int64_t>(row_count - row) + 1) &&
-                      within(freedoms[i], 0, static_cast<int64_t>(freedom_count - freedom) + 1) &&
+                      within(rows[i], 0, 7) && within(freedoms[i], 0, 7 - rows[i]) &&
+                      static_cast<std::size_t>(rows[i]) <= row_count - row &&
+                      static_cast<std::size_t>(freedoms[i]) <= freedom_count - freedom &&
                       within(translations[i], 0, freedoms[i] + 1);
     if (!sane) return file.fail(here + " is inconsistent");
     LoopConst loop{};
