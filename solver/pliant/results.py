@@ -11,12 +11,13 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from pliant.attributes import Guarded
 from pliant.channels import Channel, choose
-from pliant.errors import ModelError, PliantError
+from pliant.errors import ModelError, PliantError, UnknownNameError
 from pliant.part import suggest
 from pliant.reduced import Array
 
@@ -26,13 +27,29 @@ if TYPE_CHECKING:
 _FORMAT = 1  # of the HDF5 file
 
 
-class Result:
+class Result(Guarded):
     """Channels recorded over time.
 
     ``time`` is (N,), ``data`` (N, number of channels), ``channels`` says what each column is and
     ``info`` how the run was made (model, step, integrator, ...). ``warnings`` tell what makes
     it doubtful: bodies that were deflected further than modes can carry.
     """
+
+    name: str
+    time: Array
+    data: Array
+    channels: tuple[Channel, ...]
+    info: dict[str, str | float]
+    warnings: tuple[str, ...]
+
+    _instead: ClassVar[Mapping[str, str]] = {
+        "to_hdf": "use .to_hdf5(path)",
+        "show": "use .plot()",
+        "write": "use .save(path)",
+        "columns": "use .names",
+        "keys": "use .names",
+        "t": "use .time",
+    }
 
     def __init__(
         self,
@@ -54,6 +71,9 @@ class Result:
         for i, channel in enumerate(self.channels):
             self._columns.setdefault(channel.base, []).append(i)
 
+    def _called(self) -> str:
+        return f"result {self.name}" if "name" in vars(self) else "the result"
+
     def __repr__(self) -> str:
         span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self.time) else "nothing"
         return (
@@ -65,6 +85,7 @@ class Result:
 
     @property
     def names(self) -> tuple[str, ...]:
+        """The names of all channels, in the order of the columns of ``data``."""
         return tuple(channel.name for channel in self.channels)
 
     def __contains__(self, name: object) -> bool:
@@ -78,8 +99,8 @@ class Result:
             return self.data[:, self._column[name]]
         if name in self._columns:
             return self.data[:, self._columns[name]]
-        hint = suggest(name, (*self._column, *self._columns))
-        raise KeyError(f"{name} was not recorded; {hint}")
+        hint = suggest(name, ("time", *self._columns))
+        raise UnknownNameError.at(str(name), f"was not recorded; {hint}")
 
     # ---------------------------------------------------------------------- the state as a whole
 

@@ -17,6 +17,7 @@ from pliant.channels import Channel, all_channels, choose, default_channels
 from pliant.deflection import Deflection, DeflectionWatch
 from pliant.errors import DeflectionWarning, ModelError, SolverError, warn
 from pliant.model import Model
+from pliant.part import show
 from pliant.progress import Progress
 from pliant.results import Result
 from pliant.simulation import Simulation, whole_steps
@@ -100,7 +101,7 @@ def simulate(
             done = 0
             while True:
                 if controller is not None and done % period == 0 and done < total:
-                    controller(sim)
+                    _control(controller, sim)
                 if done % every == 0 or done == total:
                     recorder.record()
                 if done == total:
@@ -117,6 +118,21 @@ def simulate(
     if worst is not None:
         warn(f"{sim.model.name}: {worst}", DeflectionWarning)
     return recorder.result()
+
+
+def _control(controller: Controller, sim: Simulation) -> None:
+    if not callable(controller):
+        raise ModelError.at(
+            "controller",
+            f"{show(controller)} is not a function; give one that takes the simulation",
+        )
+    returned: object = controller(sim)  # type: ignore[func-returns-value]
+    if returned is not None:
+        raise ModelError.at(
+            "controller",
+            f"it returned {show(returned)}, which would not be used; controllers set inputs on the "
+            'simulation: sim.joint("...").torque = ...',
+        )
 
 
 class Recorder:
