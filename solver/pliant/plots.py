@@ -31,6 +31,14 @@ _QUANTITIES = {
     ("joint", "f"): "joint effort",
     ("reaction", "f"): "joint reaction force",
     ("reaction", "t"): "joint reaction torque",
+    ("loop", "q"): "loop position",
+    ("loop", "qd"): "loop rate",
+    ("loop", "tau"): "loop effort",
+    ("loop", "f"): "loop effort",
+    ("loop", "gap"): "loop gap",
+    ("loop", "gap_rate"): "rate of loop gap",
+    ("node", "f"): "force applied at node",
+    ("node", "t"): "torque applied at node",
     ("node", "r"): "node position",
     ("node", "quat"): "node quaternion",
     ("node", "v"): "node velocity",
@@ -43,10 +51,11 @@ _QUANTITIES = {
     ("body", "etadd"): "modal acceleration",
     ("wheel", "speed"): "wheel speed",
     ("wheel", "acceleration"): "wheel acceleration",
+    ("wheel", "tau"): "wheel torque",
     ("momentum", "p"): "momentum",
     ("momentum", "L"): "angular momentum",
 }
-_DEFAULT = ("joint.*.q", "joint.*.tau", "joint.*.f", "body.*.eta", "energy")
+_DEFAULT = ("joint.*.q", "joint.*.tau", "joint.*.f", "wheel.*.tau", "body.*.eta", "energy")
 _LEGEND_ROWS = 14  # lines named in a panel's legend; the rest are counted
 
 
