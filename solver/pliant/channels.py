@@ -220,8 +220,14 @@ def applied_channels(model: Model) -> list[Channel]:
 
 
 def recordable_channels(model: Model) -> list[Channel]:
-    """Everything that a run can record."""
-    return all_channels(model) + applied_channels(model)
+    """Everything that a run can record, element by element."""
+    channels = all_channels(model) + applied_channels(model)
+    kinds = list(dict.fromkeys(_kind(c) for c in channels))
+    return sorted(channels, key=lambda c: kinds.index(_kind(c)))
+
+
+def _kind(channel: Channel) -> str:
+    return channel.name.partition(".")[0]
 
 
 def default_channels(model: Model) -> list[Channel]:

@@ -168,6 +168,7 @@ def modes(
 
 
 def _assembled_table(assembled: AssembledModes, title: str, count: int) -> Table:
+    from pliant.notebook import energy_places
     from pliant.report import plain_table
 
     left = len(assembled.modes) - count
@@ -181,8 +182,7 @@ def _assembled_table(assembled: AssembledModes, title: str, count: int) -> Table
     table.add_column("damping, %", justify="right")
     table.add_column("potential energy in")
     for i, mode in enumerate(assembled.modes[:count], start=1):
-        shares = [(name, part) for name, part in mode.shares.items() if abs(part) >= 0.005]
-        where = ", ".join(f"{name} {part:.0%}" for name, part in shares[:3])
+        where = energy_places(mode)
         frequency = f"{mode.frequency:.4g}"
         if mode.frequency < 0.0:
             frequency = "[red]unstable[/red]"
@@ -284,12 +284,13 @@ def run(
       pliant run arm.fmu --input torques.csv --set solver.integrator=rk4 --plot arm.png
     """
     from pliant.fmu.run import FmuRunError, run_fmu
+    from pliant.plots import check_picture
     from pliant.run import RunError, simulate
 
     for path in output or ():
         check_writable(path, (".h5", ".hdf5", ".csv"))
     if plot is not None:
-        check_writable(plot, (".png", ".pdf", ".svg"))
+        check_picture(plot)
     out = console()
     started = time.perf_counter()
     result: Result | None = None

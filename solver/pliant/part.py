@@ -131,6 +131,14 @@ class Part(BaseModel):
             return NotImplemented
         return all(_same(getattr(self, k), getattr(other, k)) for k in type(self).model_fields)
 
+    def __str__(self) -> str:
+        return repr(self)
+
+    def _repr_html_(self) -> str:
+        from pliant.notebook import part_table
+
+        return part_table(self)
+
     def __repr_args__(self) -> Iterator[tuple[str, Any]]:
         return ((name, getattr(self, name)) for name in self._given())
 

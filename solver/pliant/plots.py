@@ -70,8 +70,10 @@ def plot_result(
     result: Result, channels: Sequence[Channel] | None = None, path: str | Path | None = None
 ) -> Figure:
     """Draws the channels (None: a useful choice) and saves the figure if a path is given."""
-    from matplotlib.figure import Figure
+    from pliant.picture import Picture
 
+    if path is not None:
+        check_picture(path)
     if channels is None:
         channels = _default_choice(result)
     panels = _panels(channels)
@@ -80,7 +82,7 @@ def plot_result(
     columns = 1 if len(panels) < 3 else 2
     rows = -(-len(panels) // columns)
     # A Figure of its own instead of pyplot: no global state, no window, works in any thread.
-    figure = Figure(figsize=(7.5 * columns, 1.0 + 2.9 * rows), layout="constrained")
+    figure = Picture(figsize=(7.5 * columns, 1.0 + 2.9 * rows), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False, sharex=True)
     for axes, panel in zip(grid.flat, panels, strict=False):
         _draw(axes, result, panel)
@@ -97,6 +99,32 @@ def plot_result(
         except (OSError, ValueError) as error:
             raise ModelError.at(str(path), f"the picture cannot be written: {error}") from None
     return figure
+
+
+def check_picture(path: str | Path) -> None:
+    """Refuses a file that no picture can be written to: best before a long run."""
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    path, known = Path(path), sorted(FigureCanvasBase.filetypes)
+    if path.suffix.lower().removeprefix(".") not in known:
+        raise ModelError.at(
+            str(path),
+            "unknown kind of picture; end its name in .png, .pdf or .svg "
+            f"(known: {', '.join(known)})",
+        )
+    if not path.absolute().parent.is_dir():
+        raise ModelError.at(str(path), f"there is no folder {path.parent}; make it first")
+
+
+def check_patterns(patterns: object) -> None:
+    """A file's name where channels are chosen is a slip of the hand."""
+    for pattern in patterns if isinstance(patterns, (list, tuple)) else [patterns]:
+        ending = Path(str(pattern)).suffix.lower()
+        if isinstance(pattern, Path) or ending in (".png", ".pdf", ".svg", ".jpg", ".gif"):
+            raise ModelError.at(
+                f"plot '{pattern}'",
+                f"the first argument chooses channels; write plot(path='{pattern}')",
+            )
 
 
 def _default_choice(result: Result) -> list[Channel]:

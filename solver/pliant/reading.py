@@ -49,7 +49,8 @@ class Reader:
 def acting_inputs(sim: Simulation) -> Array:
     """All inputs as they act now, in the order of the kernel's, load tables included."""
     values, model = sim.inputs.get(slice(None)), sim.model
-    places = {("joint", slots.name): slots.input for slots in (*model.joints, *model.loops)}
+    places = {("joint", slots.name): slots.input for slots in model.joints}
+    places |= {("joint", slots.name): slots.input for slots in model.loops}
     places |= {("node", slots.name): slots.input for slots in model.nodes}
     places |= {("wheel", w.name): slice(w.input, w.input + 1) for w in model.wheels}
     for load in model.mechanism.loads:

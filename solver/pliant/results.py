@@ -80,6 +80,11 @@ class Result(Guarded):
             f"Result({self.name!r}: {span}, {len(self.time)} rows, {len(self.channels)} channels)"
         )
 
+    def _repr_html_(self) -> str:
+        from pliant.notebook import result_table
+
+        return result_table(self)
+
     def __len__(self) -> int:
         return len(self.time)
 
@@ -250,10 +255,14 @@ class Result(Guarded):
         """Draws channels over time, one panel a quantity, and saves the picture if asked.
 
         Without patterns: joint positions, modal coordinates, energies and the energy error, as
-        far as they were recorded.
-        """
-        from pliant.plots import plot_result
+        far as they were recorded. ``path`` ends in .png, .pdf, .svg or another of matplotlib's. In
+        a notebook the picture is shown where it is the value of a cell, or by its ``show()``.
 
+        >>> result.plot("joint.*.q", path="arm.png")                   # doctest: +SKIP
+        """
+        from pliant.plots import check_patterns, plot_result
+
+        check_patterns(patterns)
         if isinstance(patterns, str):
             patterns = [patterns]
         chosen = None if patterns is None else choose(self.channels, patterns)

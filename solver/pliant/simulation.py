@@ -175,6 +175,11 @@ class Simulation(Guarded):
     def _called(self) -> str:
         return "the simulation"
 
+    def _repr_html_(self) -> str:
+        from pliant.notebook import simulation_table
+
+        return simulation_table(self)
+
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         # two that share one kernel would move each other
         raise TypeError(

@@ -119,6 +119,24 @@ class System(Part):
             return cls(**obj)
         return super().model_validate(obj, **options)
 
+    def __repr__(self) -> str:
+        found = [
+            f"{len(named)} {one if len(named) == 1 else several}"
+            for one, several, named in (
+                ("body", "bodies", self.bodies),
+                ("joint", "joints", self.joints),
+                ("loop", "loops", self.loops),
+                ("load", "loads", self.loads),
+            )
+            if named
+        ]
+        return f"System({self.name!r}: {', '.join(found) or 'empty'})"
+
+    def _repr_html_(self) -> str:
+        from pliant.notebook import system_table
+
+        return system_table(self)
+
     @property
     def attachments(self) -> tuple[Attachment, ...]:
         """The joints as connections between nodes."""
