@@ -275,6 +275,7 @@ class AxisAngle(Part):
 
     @property
     def radians(self) -> float:
+        """The angle, rad."""
         return float(np.deg2rad(self.degrees) if self.angle is None else self.angle)  # type: ignore[arg-type]
 
 

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 from typing_extensions import Self
 
+from pliant.documented import document
 from pliant.errors import ModelError, Problem, UnknownAttributeError
 
 Location = tuple[str | int, ...]
@@ -88,12 +89,19 @@ class Part(BaseModel):
         except ValidationError as error:
             raise model_error(error, type(self)) from None
 
+    @classmethod
+    def __pydantic_init_subclass__(cls, **options: Any) -> None:
+        super().__pydantic_init_subclass__(**options)
+        document(cls)
+
     # Tells pydantic that nested parts need not be built through __init__; otherwise the first
     # faulty part would end the search for problems in the others.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
     @classmethod
     def model_validate(cls, obj: Any, **options: Any) -> Self:
+        """A part out of plain data: dicts, lists, numbers and text. Raises a ModelError with all
+        that is wrong with them."""
         try:
             return super().model_validate(obj, **options)
         except ValidationError as error:

@@ -115,6 +115,8 @@ class System(Part):
 
     @classmethod
     def model_validate(cls, obj: Any, **options: Any) -> Self:
+        """A system out of plain data: dicts, lists, numbers and text. Raises a ModelError with all
+        that is wrong with them."""
         if isinstance(obj, Mapping):
             return cls(**obj)
         return super().model_validate(obj, **options)

@@ -104,9 +104,7 @@ def test_a_picture_is_drawn_as_png_and_is_unknown_to_pyplot():
 
 def test_files_that_no_picture_can_be_written_to_are_refused_with_a_remedy(tmp_path):
     result = pl.simulate(system(), 0.05)
-    with pytest.raises(
-        pl.ModelError, match=r"end its name in \.png, .* \(known: .*tif"
-    ):
+    with pytest.raises(pl.ModelError, match=r"end its name in \.png, .* \(known: .*tif"):
         result.plot(path=tmp_path / "arm.xyz")
     with pytest.raises(pl.ModelError, match=r"there is no folder .*missing; make it first"):
         result.plot(path=tmp_path / "missing" / "arm.png")
