@@ -19,6 +19,7 @@ from typing_extensions import Self
 
 from pliant.documented import document
 from pliant.errors import ModelError, Problem, UnknownAttributeError
+from pliant.synonyms import meaning
 
 Location = tuple[str | int, ...]
 Finding = tuple[Location, str]  # place relative to the part, message
@@ -55,6 +56,8 @@ def suggest(word: object, known: Iterable[str]) -> str:
     """``did you mean 'mass'?; known: ...`` for a word that is not among the known ones."""
     names = list(dict.fromkeys(known))
     near = [name for name in names if name.lower() == str(word).lower()]
+    synonym = meaning(str(word), names)
+    near = near or ([synonym] if synonym else [])
     near = near or difflib.get_close_matches(str(word), names, n=1, cutoff=0.6)
     if not near:  # 'rw1' for base.rw1
         near = [name for name in names if name.rpartition(".")[2] == str(word)]
