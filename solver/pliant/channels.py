@@ -213,7 +213,7 @@ def applied_channels(model: Model) -> list[Channel]:
     """What acts on nodes, wheels and along free directions of loops, set from outside and by load
     tables together, under the names of the inputs. Of joints ``all_channels`` has it."""
     return [
-        Channel(i.name, i.unit, (APPLIED, 0), i.index, f"{i.description}; load tables included")
+        Channel(i.name, i.unit, (APPLIED, 0), i.index, i.description)
         for i in all_inputs(model)
         if not i.name.startswith("joint.")
     ]
@@ -266,7 +266,7 @@ def choose(named: Sequence[_N], patterns: Iterable[str], what: str = "record") -
         expression = _expression(pattern)
         hits = {i for i, item in enumerate(named) if expression.match(item.name)}
         if not hits:
-            known = dict.fromkeys(base_of(item.name) for item in named)
+            known = _as_far_as(pattern, [base_of(item.name) for item in named])
             problems.append(
                 Problem(f"{what} '{pattern}'", f"matches nothing; {suggest(pattern, known)}")
             )
@@ -274,6 +274,13 @@ def choose(named: Sequence[_N], patterns: Iterable[str], what: str = "record") -
     if problems:
         raise ModelError(problems)
     return [named[i] for i in sorted(chosen)]
+
+
+def _as_far_as(pattern: str, names: list[str]) -> dict[str, None]:
+    """Beginnings of the names with as many words as the pattern has, then the names."""
+    count = pattern.count(".") + 1
+    beginnings = [".".join(name.split(".")[:count]) for name in names]
+    return dict.fromkeys([*beginnings, *names])
 
 
 def _expression(pattern: str) -> re.Pattern[str]:

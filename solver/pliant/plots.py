@@ -56,6 +56,7 @@ _QUANTITIES = {
     ("momentum", "L"): "angular momentum",
 }
 _DEFAULT = ("joint.*.q", "joint.*.tau", "joint.*.f", "wheel.*.tau", "body.*.eta", "energy")
+_NO_PICTURES = {"gif", "raw", "rgba"}  # one frame of a film, bare bytes
 _LEGEND_ROWS = 14  # lines named in a panel's legend; the rest are counted
 
 
@@ -105,7 +106,7 @@ def check_picture(path: str | Path) -> None:
     """Refuses a file that no picture can be written to: best before a long run."""
     from matplotlib.backend_bases import FigureCanvasBase
 
-    path, known = Path(path), sorted(FigureCanvasBase.filetypes)
+    path, known = Path(path), sorted(set(FigureCanvasBase.filetypes) - _NO_PICTURES)
     if path.suffix.lower().removeprefix(".") not in known:
         raise ModelError.at(
             str(path),

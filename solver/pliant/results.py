@@ -265,7 +265,7 @@ class Result(Guarded):
         check_patterns(patterns)
         if isinstance(patterns, str):
             patterns = [patterns]
-        chosen = None if patterns is None else choose(self.channels, patterns)
+        chosen = None if patterns is None else choose(self.channels, patterns, "plot")
         return plot_result(self, chosen, path)
 
 
