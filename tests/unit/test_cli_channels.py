@@ -119,9 +119,8 @@ def test_plot_says_what_is_wrong_before_it_reads_the_result(result, tmp_path):
 
 
 def test_a_picture_that_cannot_be_written_is_refused_before_the_run(arm, tmp_path):
-    code, out, err = call(
-        "run", arm, "-q", "--plot", tmp_path / "arm.what", "-o", tmp_path / "x.h5"
-    )
+    picture, numbers = tmp_path / "arm.what", tmp_path / "x.h5"
+    code, out, err = call("run", arm, "-q", "--plot", picture, "-o", numbers)
     assert code == 1
     assert out == ""
     assert "unknown kind of picture; end its name in .png, .pdf or .svg (known: " in err
