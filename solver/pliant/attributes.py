@@ -35,7 +35,7 @@ class Guarded:
 
         def __getattr__(self, name: str) -> Any:
             # only for what lookup has not found, or whose property raised an AttributeError
-            known = inspect.getattr_static(type(self), name, None)
+            known = getattr(type(self), name, None)
             if isinstance(known, property) and known.fget is not None:
                 return known.fget(self)  # raises again what it raised before
             if name.startswith("_"):
@@ -43,10 +43,13 @@ class Guarded:
             raise UnknownAttributeError.at(self._called(), self._unknown(name, public_names(self)))
 
         def __setattr__(self, name: str, value: Any) -> None:
-            cls = type(self)
-            known = inspect.getattr_static(cls, name, None)
-            if name.startswith("_") or (isinstance(known, property) and known.fset is not None):
+            if name.startswith("_"):
                 object.__setattr__(self, name, value)
+                return
+            cls = type(self)
+            known = getattr(cls, name, None)
+            if isinstance(known, property) and known.fset is not None:
+                known.fset(self, value)
                 return
             declared = _annotation(cls, name)
             if declared is not None and not (declared.startswith("Final") and name in vars(self)):
@@ -85,7 +88,7 @@ def public_names(thing: object) -> list[str]:
 def settable_names(cls: type) -> list[str]:
     """What can be set on an object of a class."""
     names = [name for name in dir(cls) if not name.startswith("_")]
-    properties = [(name, inspect.getattr_static(cls, name)) for name in names]
+    properties = [(name, getattr(cls, name)) for name in names]
     return [
         *(name for name, p in properties if isinstance(p, property) and p.fset is not None),
         *(name for name, text in _annotations(cls).items() if not text.startswith("Final")),

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 
-from pliant.channels import Channel, base_of, choose, is_default
 from pliant.cli_options import console, is_fmu, reported
 from pliant.completion import channel_names, files_ending
 from pliant.errors import ModelError, Problem
+
+if TYPE_CHECKING:
+    from pliant.channels import Channel
 
 _RESULTS = (".h5", ".hdf5")
 _MATRIX = ".inverse_inertia"  # 21 numbers a node, of three units
@@ -74,7 +76,7 @@ def channels(
 
 
 def _of_model(path: Path, patterns: Sequence[str] | None) -> list[list[str]]:
-    from pliant.channels import recordable_channels
+    from pliant.channels import is_default, recordable_channels
     from pliant.simulation import as_model
 
     found = _chosen(recordable_channels(as_model(path)), patterns)
@@ -85,6 +87,7 @@ def _of_model(path: Path, patterns: Sequence[str] | None) -> list[list[str]]:
 
 
 def _of_fmu(path: Path, patterns: Sequence[str] | None) -> list[list[str]]:
+    from pliant.channels import Channel
     from pliant.fmu.inspect import FmuFile
 
     causality = {"input": "input", "output": "output", "local": "local"}
@@ -116,6 +119,8 @@ def _of_result(path: Path, patterns: Sequence[str] | None) -> list[list[str]]:
 
 def _chosen(channels: Sequence[Channel], patterns: Sequence[str] | None) -> Sequence[Channel]:
     if patterns:
+        from pliant.channels import choose
+
         return choose(channels, patterns, "channels")
     return [channel for channel in channels if not channel.base.endswith(_MATRIX)]
 
@@ -154,7 +159,7 @@ def _name_and_unit(group: Sequence[Channel]) -> list[str]:
     first, last = group[0], group[-1]
     name = first.name
     if len(group) > 1:
-        name = f"{base_of(first.name)}[{first.component}..{last.component}]"
+        name = f"{first.base}[{first.component}..{last.component}]"
     units = dict.fromkeys(channel.unit for channel in group)
     return [name, ", ".join(unit for unit in units if unit != "1")]
 

@@ -125,17 +125,14 @@ def simulation_table(sim: Simulation) -> str:
 
 def system_table(system: System) -> str:
     """Bodies of a system with what they hang on, then loops and loads."""
-    carried = {a.child_body: a for a in system.attachments}
+    # by the words that were written: a system may be shown before it is right
+    carried = {joint.child.partition(".")[0]: name for name, joint in system.joints.items()}
     rows = []
     for name, body in system.bodies.items():
-        attachment = carried.get(name)
-        joint = "" if attachment is None else attachment.joint
-        on = ""
-        if attachment is not None:
-            on = "ground"
-            if attachment.parent_body is not None:
-                on = f"{attachment.parent_body}.{attachment.parent_node}"
-        kind = system.joints[joint].type if joint else ""
+        joint = carried.get(name, "")
+        kind, on = "", ""
+        if joint:
+            kind, on = system.joints[joint].type, system.joints[joint].parent
         rows.append([name, _body_text(body), joint, kind, on])
     gravity = _several(np.asarray(system.gravity))
     notes = [f"gravity {gravity} m/s2"]

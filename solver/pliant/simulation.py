@@ -313,29 +313,31 @@ class Simulation(Guarded):
 
     def joint(self, name: str) -> JointHandle:
         """A joint by its name in the model."""
-        return JointHandle(self, self._joints[self._known("joint", name)])
+        return JointHandle(self, self._joints[self._known("joint", name, self._joints)])
 
     def loop(self, name: str) -> LoopHandle:
         """A loop by its name in the model."""
-        index = self._loops[self._known("loop", name)]
+        index = self._loops[self._known("loop", name, self._loops)]
         return LoopHandle(self, self.model.loops[index], index)
 
     def node(self, name: str) -> NodeHandle:
         """A node by ``body.node``; the body's name alone means its head."""
         full = f"{name}.head" if name in self._bodies else name
-        index = self._nodes[self._known("node", full)]
+        index = self._nodes[self._known("node", full, self._nodes)]
         return NodeHandle(self, self.model.nodes[index], index)
 
     def wheel(self, name: str) -> WheelHandle:
         """A wheel by ``body.wheel``."""
-        return WheelHandle(self, self._wheels[self._known("wheel", name)])
+        return WheelHandle(self, self._wheels[self._known("wheel", name, self._wheels)])
 
     def body(self, name: str) -> BodyHandle:
         """A body by its name in the model."""
-        return BodyHandle(self, self._bodies[self._known("body", name)])
+        return BodyHandle(self, self._bodies[self._known("body", name, self._bodies)])
 
-    def _known(self, kind: str, name: str) -> str:
+    def _known(self, kind: str, name: str, here: Mapping[str, object]) -> str:
         """The name, if there is such an element."""
+        if name in here:
+            return name
         tables: dict[str, Mapping[str, object]] = {
             "joint": self._joints,
             "loop": self._loops,
@@ -343,13 +345,11 @@ class Simulation(Guarded):
             "wheel": self._wheels,
             "body": self._bodies,
         }
-        if name in tables[kind]:
-            return name
         for other, table in tables.items():
             if name in table:
                 hint = f"'{name}' is a {other}: use .{other}('{name}')"
                 raise ModelError.at(f"{kind} '{name}'", f"there is none; {hint}")
-        hint = suggest(name, tables[kind]) if tables[kind] else f"the model has no {kind}s"
+        hint = suggest(name, here) if here else f"the model has no {kind}s"
         raise ModelError.at(f"{kind} '{name}'", f"there is none; {hint}")
 
     # ------------------------------------------------------------------------------ diagnostics

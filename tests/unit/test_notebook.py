@@ -84,6 +84,12 @@ def test_tables_hold_the_numbers_of_the_result():
     assert pl.Result("empty", np.zeros(0), np.zeros((0, 0)), (), {})._repr_html_()
 
 
+def test_a_system_is_shown_before_it_is_right():
+    joints = {"j": {"type": "fixed", "child": "ground", "parent": "nobody.tip"}}
+    assert "1 body, 1 joint" in pl.System(name="s", bodies={"a": BODY}, joints=joints)._repr_html_()
+    assert repr(pl.System(name="s")) == "System('s': empty)"
+
+
 def test_a_position_at_rest_names_its_numbers_and_stays_an_array():
     q = pl.equilibrium(system())
     assert q.coordinates[0] == ("joint.hinge.q", "rad")
