@@ -55,6 +55,10 @@ class Energy:
     dissipated: float  # by damping and friction since the start
     error: float  # energy that appeared since the start without work: the integrator's error
 
+    def __repr__(self) -> str:
+        parts = (f"{name}={value:.6g}" for name, value in vars(self).items())
+        return f"Energy({', '.join(parts)})"
+
 
 class Momentum(NamedTuple):
     """Momentum, and angular momentum about the world origin, world axes."""
