@@ -11,6 +11,7 @@ Describe a mechanism with ``System``, ``Body`` and ``Joint`` or in a model file,
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING
@@ -112,7 +113,9 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 def __getattr__(name: str) -> object:
     if name not in __all__:
-        raise AttributeError(f"module 'pliant' has no attribute '{name}'")
+        near = [] if name.startswith("_") else get_close_matches(name, __all__, n=1)
+        hint = f"; did you mean '{near[0]}'?" if near else ""
+        raise AttributeError(f"module 'pliant' has no attribute '{name}'{hint}")
     # what is not listed describes mechanisms, and system.py gathers all of that
     value = getattr(import_module(f"pliant.{_HOME.get(name, 'system')}"), name)
     globals()[name] = value

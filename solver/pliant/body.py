@@ -99,6 +99,7 @@ class Body(Part):
 
     @property
     def is_rigid(self) -> bool:
+        """Whether the body has neither beam nor modal data."""
         return self.beam is None and self.modal is None
 
     @property

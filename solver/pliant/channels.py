@@ -11,16 +11,16 @@ The recorder of a run and the variables of an FMU both come from here.
                                         ``.t`` torque
 ``loop.rim.gap[i]``, ``.gap_rate[i]``   how far a held direction of a loop is off, and its rate
 ``loop.rim.q``, ``.qd``                 position and rate along its free directions; ``.tau`` or
-                                        ``.f`` as an input, or the effort of prescribed motion
+                                        ``.f`` the effort applied there, or of prescribed motion
 ``loop.rim.reaction.f[1..3]``           force of the loop on its child's node, world axes; ``.t``
 ``node.hand.pad.r[1..3]``               position, world axes; ``.quat``, ``.v`` velocity, ``.w``
                                         angular velocity, ``.a`` and ``.alpha`` accelerations
 ``node.hand.pad.inverse_inertia[i]``    what a load at the node is answered with: the lower
                                         triangle, row by row, of the 6 x 6 matrix
-``node.hand.pad.f[1..3]``               input: force on the node, world axes; ``.t`` torque
+``node.hand.pad.f[1..3]``               force applied at the node, world axes; ``.t`` torque
 ``body.boom.eta[i]``, ``.etad[i]``      modal coordinates, their rates; ``.etadd`` accelerations
-``wheel.base.rw1.speed``                speed relative to the body; ``.acceleration``, and as an
-                                        input ``.tau``, the torque on the wheel
+``wheel.base.rw1.speed``                speed relative to the body; ``.acceleration``; ``.tau``
+                                        torque applied to the wheel
 ``energy.kinetic``                      ``.strain``, ``.spring``, ``.gravity``, ``.total``,
                                         ``.work``, ``.dissipated``, ``.error``
 ``momentum.p[1..3]``, ``.L[1..3]``      linear, and angular about the world origin, world axes
@@ -95,11 +95,15 @@ class Input:
     description: str
 
 
+# The source of what acts from outside and by load tables: no quantity of the kernel; ``index`` is
+# the place in its inputs.
+APPLIED = "applied"
+
 # Left out of a record unless asked for: they are many, and rarely looked at.
 _OPTIONAL = re.compile(
     r"joint\..*\.(reaction\..*|quatd\[.*)"
     r"|loop\..*\.(reaction\..*|gap_rate\[.*)"
-    r"|node\..*\.(a|alpha|inverse_inertia)\[.*"
+    r"|node\..*\.(a|alpha|inverse_inertia|f|t)\[.*"
     r"|body\..*\.etadd\[.*"
     r"|wheel\..*\.acceleration"
 )
@@ -205,10 +209,36 @@ def all_inputs(model: Model) -> list[Input]:
     return inputs
 
 
+def applied_channels(model: Model) -> list[Channel]:
+    """What acts on nodes, wheels and along free directions of loops, set from outside and by load
+    tables together, under the names of the inputs. Of joints ``all_channels`` has it."""
+    return [
+        Channel(i.name, i.unit, (APPLIED, 0), i.index, i.description)
+        for i in all_inputs(model)
+        if not i.name.startswith("joint.")
+    ]
+
+
+def recordable_channels(model: Model) -> list[Channel]:
+    """Everything that a run can record, element by element."""
+    channels = all_channels(model) + applied_channels(model)
+    kinds = list(dict.fromkeys(_kind(c) for c in channels))
+    return sorted(channels, key=lambda c: kinds.index(_kind(c)))
+
+
+def _kind(channel: Channel) -> str:
+    return channel.name.partition(".")[0]
+
+
 def default_channels(model: Model) -> list[Channel]:
-    """What a run records unless told otherwise: no reactions, and no accelerations but those of
-    joints."""
-    return [c for c in all_channels(model) if not _OPTIONAL.fullmatch(c.name)]
+    """What a run records unless told otherwise: no reactions, no loads on nodes, and no
+    accelerations but those of joints."""
+    return [c for c in recordable_channels(model) if is_default(c.name)]
+
+
+def is_default(name: str) -> bool:
+    """Whether a run records a channel unless told otherwise."""
+    return not _OPTIONAL.fullmatch(name)
 
 
 # ---------------------------------------------------------------------------------------- patterns
@@ -236,7 +266,7 @@ def choose(named: Sequence[_N], patterns: Iterable[str], what: str = "record") -
         expression = _expression(pattern)
         hits = {i for i, item in enumerate(named) if expression.match(item.name)}
         if not hits:
-            known = dict.fromkeys(base_of(item.name) for item in named)
+            known = _as_far_as(pattern, [base_of(item.name) for item in named])
             problems.append(
                 Problem(f"{what} '{pattern}'", f"matches nothing; {suggest(pattern, known)}")
             )
@@ -244,6 +274,13 @@ def choose(named: Sequence[_N], patterns: Iterable[str], what: str = "record") -
     if problems:
         raise ModelError(problems)
     return [named[i] for i in sorted(chosen)]
+
+
+def _as_far_as(pattern: str, names: list[str]) -> dict[str, None]:
+    """Beginnings of the names with as many words as the pattern has, then the names."""
+    count = pattern.count(".") + 1
+    beginnings = [".".join(name.split(".")[:count]) for name in names]
+    return dict.fromkeys([*beginnings, *names])
 
 
 def _expression(pattern: str) -> re.Pattern[str]:

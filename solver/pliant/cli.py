@@ -1,4 +1,4 @@
-"""The command ``pliant``: check, modes, run, export, demo, bench.
+"""The command ``pliant``: check, modes, run, channels, plot, export, demo, bench.
 
 Errors are printed as ``arm.yaml:7: joints.elbow.axis: ...``, all of them, and end the command with
 exit code 1.
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pliant.cli_channels import channels, plot
 from pliant.cli_fmu import check_fmu, export
 from pliant.cli_options import (
     Algorithm,
@@ -27,6 +28,7 @@ from pliant.cli_options import (
     refuse_options,
     reported,
 )
+from pliant.completion import channel_names
 from pliant.errors import PliantError
 
 if TYPE_CHECKING:
@@ -37,7 +39,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,  # plain help: rich's breaks lines in the middle of sentences
     pretty_exceptions_show_locals=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -50,7 +51,13 @@ app = typer.Typer(
     pliant check arm.yaml                       is it what I meant?
     pliant modes arm.yaml                       how does it vibrate?
     pliant run arm.yaml -d 10 --plot arm.png    let it move and look
+    pliant run arm.yaml -d 10 -o arm.h5         keep the numbers
+    pliant plot arm.h5 'joint.*.q'              draw some of them
+    pliant channels arm.yaml                    what is there to record?
     pliant export arm.yaml -o arm.fmu           take it to Simulink, Dymola, FMPy, ...
+
+    Every command explains itself: pliant run --help. The tab key completes commands, files and
+    names of channels after 'pliant --install-completion'.
     """,
 )
 
@@ -168,6 +175,7 @@ def modes(
 
 
 def _assembled_table(assembled: AssembledModes, title: str, count: int) -> Table:
+    from pliant.notebook import energy_places
     from pliant.report import plain_table
 
     left = len(assembled.modes) - count
@@ -181,8 +189,7 @@ def _assembled_table(assembled: AssembledModes, title: str, count: int) -> Table
     table.add_column("damping, %", justify="right")
     table.add_column("potential energy in")
     for i, mode in enumerate(assembled.modes[:count], start=1):
-        shares = [(name, part) for name, part in mode.shares.items() if abs(part) >= 0.005]
-        where = ", ".join(f"{name} {part:.0%}" for name, part in shares[:3])
+        where = energy_places(mode)
         frequency = f"{mode.frequency:.4g}"
         if mode.frequency < 0.0:
             frequency = "[red]unstable[/red]"
@@ -211,10 +218,17 @@ def run(
     ] = None,
     integrator: Annotated[
         Integrator,
-        typer.Option(help="leapfrog: order 2, one evaluation a step; rk4: order 4, four."),
+        typer.Option(
+            help="leapfrog: order 2, one evaluation of the forces a step; rk4: order 4, four; "
+            "euler_cromer: order 1."
+        ),
     ] = Integrator.leapfrog,
     algorithm: Annotated[
-        Algorithm, typer.Option(help="order_n: cost grows with the bodies; dense: mass matrix.")
+        Algorithm,
+        typer.Option(
+            help="order_n: cost grows with the number of bodies; dense: by a mass matrix, to "
+            "compare with."
+        ),
     ] = Algorithm.order_n,
     inputs: Annotated[
         Path | None,
@@ -237,7 +251,7 @@ def run(
             "--output", "-o", metavar="FILE", help="Write the result: x.h5 or x.csv; repeatable."
         ),
     ] = None,
-    plot: Annotated[
+    picture: Annotated[
         Path | None,
         typer.Option("--plot", "-p", metavar="FILE", help="Draw the result: x.png, .pdf or .svg."),
     ] = None,
@@ -247,8 +261,10 @@ def run(
             "--record",
             "-r",
             metavar="CHANNELS",
-            help="What to record, such as 'joint.*.q', 'node.hand.pad' or 'energy'; repeatable. "
-            "Without it all but reactions and node accelerations.",
+            help="What to record, such as 'joint.*.q', 'node.hand.pad' or 'energy'; repeatable; "
+            "'pliant channels' lists what there is. Without it all but reactions, loads on nodes "
+            "and node accelerations.",
+            autocompletion=channel_names("model_file"),
         ),
     ] = None,
     every: Annotated[
@@ -274,6 +290,10 @@ def run(
     that fails says when and where, and still writes what it recorded. Warnings tell of a step
     beyond the limit of stability and of bodies bent further than their modes can carry.
 
+    Names of channels may hold * and ?, or be beginnings up to a dot: joint.elbow is all of that
+    joint. Results are kept as HDF5 (x.h5: all digits, units, how the run was made; 'pliant plot'
+    draws it) or as CSV (x.csv).
+
     An FMU runs through FMPy, as in other tools: give it inputs over time and parameters. Its
     inputs go in straight lines between the rows of the file; two rows of one time make a jump.
 
@@ -284,12 +304,13 @@ def run(
       pliant run arm.fmu --input torques.csv --set solver.integrator=rk4 --plot arm.png
     """
     from pliant.fmu.run import FmuRunError, run_fmu
+    from pliant.plots import check_picture
     from pliant.run import RunError, simulate
 
     for path in output or ():
         check_writable(path, (".h5", ".hdf5", ".csv"))
-    if plot is not None:
-        check_writable(plot, (".png", ".pdf", ".svg"))
+    if picture is not None:
+        check_picture(picture)
     out = console()
     started = time.perf_counter()
     result: Result | None = None
@@ -330,13 +351,15 @@ def run(
         out.print(_run_summary(result, elapsed), soft_wrap=True)
         for path in output or ():
             out.print(f"wrote {result.save(path)}")
-        if plot is not None:
-            result.plot(path=plot)
-            out.print(f"wrote {plot}")
+        if picture is not None:
+            result.plot(path=picture)
+            out.print(f"wrote {picture}")
     if failure is not None:
         raise failure
 
 
+app.command()(channels)
+app.command()(plot)
 app.command()(export)
 
 
@@ -344,7 +367,10 @@ app.command()(export)
 @reported
 def demo(
     name: Annotated[
-        str, typer.Argument(metavar="[NAME]", help="Which one.", show_default=True)
+        str,
+        typer.Argument(
+            metavar="NAME", help="Which one; --list says what there is.", show_default=True
+        ),
     ] = "station_arm",
     output_dir: Annotated[
         Path,
@@ -352,7 +378,7 @@ def demo(
     ] = Path("build"),
     listed: Annotated[bool, typer.Option("--list", "-l", help="Only say what there is.")] = False,
 ) -> None:
-    """Runs a demo that comes with pliant and leaves a picture to look at.
+    """Runs a demo that comes with pliant and leaves a picture.
 
     Example:  pliant demo station_arm --output-dir build
     """

@@ -17,6 +17,7 @@ from pliant.cli_options import (
     reported,
     was_given,
 )
+from pliant.completion import channel_names
 from pliant.errors import PliantError
 
 
@@ -86,6 +87,7 @@ def export(
         typer.Option(
             metavar="PATTERN",
             help="Expose these too, such as 'node.boom.tip' or 'joint.*.reaction'; repeatable.",
+            autocompletion=channel_names("model_file"),
         ),
     ] = None,
     exclude: Annotated[
@@ -96,7 +98,9 @@ def export(
     ] = None,
     bare: Annotated[bool, typer.Option("--bare", help="Expose only what is included.")] = False,
 ) -> None:
-    """Writes a model as an FMU, for other tools to run (FMI 2.0 co-simulation).
+    """Writes a model as an FMU (FMI 2.0), for other tools to run.
+
+    It is made for co-simulation, with the solver inside.
 
     Inputs are the efforts of joints and the loads on contact nodes; outputs the motion of joints
     and contact nodes, energies and momentum; parameters the start, masses, damping, gravity and

@@ -14,6 +14,7 @@ from typing import Annotated, ParamSpec, TextIO
 import typer
 from rich.console import Console
 
+from pliant.completion import files_ending
 from pliant.errors import ModelError, PliantError, PliantWarning, Problem
 
 _P = ParamSpec("_P")
@@ -45,12 +46,21 @@ class Naming(str, Enum):
 
 
 ModelFile = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="Model file, such as arm.yaml.", show_default=False)
+    Path,
+    typer.Argument(
+        metavar="MODEL",
+        help="Model file, such as arm.yaml.",
+        show_default=False,
+        autocompletion=files_ending(".yaml", ".yml"),
+    ),
 ]
 ModelOrFmu = Annotated[
     Path,
     typer.Argument(
-        metavar="MODEL", help="Model file or FMU, such as arm.yaml or arm.fmu.", show_default=False
+        metavar="MODEL",
+        help="Model file or FMU, such as arm.yaml or arm.fmu.",
+        show_default=False,
+        autocompletion=files_ending(".yaml", ".yml", ".fmu"),
     ),
 ]
 Step = Annotated[

@@ -12,6 +12,8 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from typing_extensions import Self
+
 
 class PliantError(Exception):
     """Everything pliant raises on purpose."""
@@ -77,12 +79,24 @@ class ModelError(PliantError):
         super().__init__(self.problems)
 
     @classmethod
-    def at(cls, where: str, message: str) -> ModelError:
+    def at(cls, where: str, message: str) -> Self:
         """A single problem."""
         return cls([Problem(where, message)])
 
     def __str__(self) -> str:
         return "\n".join(str(problem) for problem in self.problems)
+
+
+class UnknownAttributeError(ModelError, AttributeError):
+    """A name that an object does not have, or that cannot be set on it.
+
+    >>> print(UnknownAttributeError.at("joint slew", "has no 'toque'; did you mean 'torque'?"))
+    joint slew: has no 'toque'; did you mean 'torque'?
+    """
+
+
+class UnknownNameError(ModelError, KeyError):
+    """A channel that a result does not have."""
 
 
 class SolverError(PliantError):

@@ -234,7 +234,11 @@ def axis(value: Any) -> str | Array:
     """A direction: x, y, z, -x, -y, -z, or 3 numbers of any length but zero."""
     if isinstance(value, str):
         if value not in _AXES:
-            raise fail(f"{show(value)} is not an axis; write x, y, z, -x, -y, -z or 3 numbers")
+            near = value.strip().lower()
+            hint = f"did you mean '{near}'? " if near in _AXES else ""
+            raise fail(
+                f"{show(value)} is not an axis; {hint}write x, y, z, -x, -y, -z or 3 numbers"
+            )
         return value.removeprefix("+")
     result = array(value, (3,), what="x, y, z, -x, -y, -z or 3 numbers")
     if np.linalg.norm(result) < 1e-12:
@@ -275,6 +279,7 @@ class AxisAngle(Part):
 
     @property
     def radians(self) -> float:
+        """The angle, rad."""
         return float(np.deg2rad(self.degrees) if self.angle is None else self.angle)  # type: ignore[arg-type]
 
 

@@ -294,6 +294,7 @@ class Modal(Part):
 
     @property
     def mode_count(self) -> int:
+        """The number of modes, that of rows of ``K``."""
         return int(np.asarray(self.K).shape[0])
 
     def _findings(self) -> Iterator[Finding]:

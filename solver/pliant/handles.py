@@ -7,13 +7,15 @@ when they are asked for.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant._kernel import QUANTITIES
-from pliant.errors import ModelError
+from pliant.attributes import Guarded
+from pliant.errors import ModelError, UnknownAttributeError
 from pliant.inputs import Signal
 from pliant.reduced import Array
 
@@ -26,16 +28,27 @@ class Wrench(NamedTuple):
     """Force and torque, world axes."""
 
     force: Array
+    """Force, N."""
     torque: Array
+    """Torque, N m."""
 
 
-class JointHandle:
+class JointHandle(Guarded):
     """A joint: position, rate and acceleration to read, effort to set.
 
     >>> elbow = sim.joint("elbow")                        # doctest: +SKIP
     >>> elbow.torque = -200.0 * elbow.rate                # doctest: +SKIP
     >>> elbow.torque = lambda t: 5.0 * math.sin(t)        # doctest: +SKIP
     """
+
+    _instead: ClassVar[Mapping[str, str]] = {
+        "": "set torque, force or effort, or put the model elsewhere by sim.set_state(q=..., "
+        "u=...)",
+        "locked": "call .lock() or .release()",
+        "reaction": "it is computed; what can be set is the joint's effort",
+        "name": "names are given in the model",
+        "type": "types are given in the model",
+    }
 
     def __init__(self, simulation: Simulation, slots: JointSlots) -> None:
         self._simulation = simulation
@@ -45,37 +58,54 @@ class JointHandle:
     def __repr__(self) -> str:
         return f"joint {self.name} ({self.type}) at {self.position}"
 
+    def _called(self) -> str:
+        return f"joint {self.name}"
+
+    def __dir__(self) -> list[str]:
+        # what tab offers: not angle and torque of what slides
+        hidden = {
+            name
+            for name, turning in (("angle", True), ("torque", True), ("force", False))
+            if self._excluded(turning)
+        }
+        return [name for name in super().__dir__() if name not in hidden]
+
     @property
     def name(self) -> str:
+        """The joint's name in the model."""
         return self._slots.name
 
     @property
     def type(self) -> str:
+        """The kind of joint: revolute, prismatic, ..."""
         return self._slots.type
 
     @property
     def position(self) -> float | Array:
-        """Coordinate, or several: translations, then angles or the quaternion (w, x, y, z)."""
+        """Coordinate in m or rad, or several: translations, then angles or the quaternion
+        (w, x, y, z)."""
         return _one_or_many(self._simulation.q[self._slots.q])
 
     @property
     def angle(self) -> float | Array:
-        """Position of a joint that only turns."""
+        """Position of a joint that only turns, rad (a quaternion if it is spherical)."""
         self._only("angle", turning=True)
         return self.position
 
     @property
     def rate(self) -> float | Array:
-        """Rate of every freedom; spherical and free joints: angular velocity in child axes."""
+        """Rate of every freedom, m/s or rad/s; of the rotations of spherical and free joints the
+        angular velocity in child axes."""
         return _one_or_many(self._simulation.u[self._slots.u])
 
     @property
     def acceleration(self) -> float | Array:
+        """Acceleration of every freedom, m/s2 or rad/s2, with the inputs as they are now."""
         return _one_or_many(self._simulation.evaluate()[self._slots.u])
 
     @property
     def effort(self) -> float | Array:
-        """Effort of every freedom: force along, torque about its axis.
+        """Effort of every freedom: force along its axis, N, torque about it, N m.
 
         Settable to numbers or a function of time, kept until changed. On a joint with prescribed
         motion it is a result: the effort that the motion takes.
@@ -89,7 +119,7 @@ class JointHandle:
 
     @property
     def torque(self) -> float | Array:
-        """Effort of a joint that only turns."""
+        """Effort of a joint that only turns, N m; set it to numbers or a function of time."""
         self._only("torque", turning=True)
         return self.effort
 
@@ -100,7 +130,7 @@ class JointHandle:
 
     @property
     def force(self) -> float | Array:
-        """Effort of a joint that only slides."""
+        """Effort of a joint that only slides, N; set it to numbers or a function of time."""
         self._only("force", turning=False)
         return self.effort
 
@@ -123,6 +153,7 @@ class JointHandle:
 
     @property
     def locked(self) -> bool:
+        """Whether the joint is held by ``lock``."""
         return self._simulation.kernel.is_locked(self._slots.body)
 
     def lock(self) -> None:
@@ -147,7 +178,7 @@ class JointHandle:
 
     @property
     def reaction(self) -> Wrench:
-        """What the joint does to the child body, at its head."""
+        """Force and torque of the joint on the child body, at its head."""
         self._simulation.evaluate()
         values = self._simulation.kernel.reaction(self._slots.body)
         return Wrench(values[:3].copy(), values[3:].copy())
@@ -158,28 +189,42 @@ class JointHandle:
             raise ModelError.at(
                 where, "the joint's motion is prescribed and its effort a result; take one away"
             )
+        if self._slots.u.start == self._slots.u.stop:
+            raise ModelError.at(where, "a fixed joint has no freedom")
         self._simulation.inputs.set(self._slots.input, signal, where)
 
-    def _only(self, what: str, *, turning: bool) -> None:
+    def _excluded(self, turning: bool) -> bool:
+        """Whether the joint has freedoms of another kind, or none."""
         freedoms = self._slots.u.stop - self._slots.u.start
         slides = len(self._tree_joint.translations)
-        if freedoms == 0:
-            raise ModelError.at(f"joint {self.name} {what}", "a fixed joint has no freedom")
-        if slides != (0 if turning else freedoms):
-            general = "position" if what == "angle" else "effort"
-            kind = "turns" if turning else "slides"
-            raise ModelError.at(
-                f"joint {self.name} {what}",
-                f"a {self.type} joint does not only {kind[:-1]}; use .{general}",
-            )
+        return freedoms == 0 or slides != (0 if turning else freedoms)
+
+    def _only(self, what: str, *, turning: bool) -> None:
+        if not self._excluded(turning):
+            return
+        where = f"joint {self.name} {what}"
+        if self._slots.u.start == self._slots.u.stop:
+            raise UnknownAttributeError.at(where, "a fixed joint has no freedom")
+        general = "position" if what == "angle" else "effort"
+        kind = "turn" if turning else "slide"
+        raise UnknownAttributeError.at(
+            where, f"a {self.type} joint does not only {kind}; use .{general}"
+        )
 
 
-class LoopHandle:
+class LoopHandle(Guarded):
     """A loop: its gap, and position, rate and reaction to read, effort to set.
 
     >>> rim = sim.loop("rim")                             # doctest: +SKIP
     >>> rim.gap, rim.reaction.force                       # doctest: +SKIP
     """
+
+    _instead: ClassVar[Mapping[str, str]] = {
+        "": "what can be set is the loop's effort",
+        "torque": "use .effort",
+        "force": "use .effort",
+        "angle": "use .position",
+    }
 
     def __init__(self, simulation: Simulation, slots: LoopSlots, index: int) -> None:
         self._simulation = simulation
@@ -190,12 +235,17 @@ class LoopHandle:
     def __repr__(self) -> str:
         return f"loop {self.name} ({self.type}), gap {np.abs(self.gap).max(initial=0.0):.2g}"
 
+    def _called(self) -> str:
+        return f"loop {self.name}"
+
     @property
     def name(self) -> str:
+        """The loop's name in the model."""
         return self._slots.name
 
     @property
     def type(self) -> str:
+        """The kind of joint that closes the loop."""
         return self._slots.type
 
     @property
@@ -205,21 +255,24 @@ class LoopHandle:
 
     @property
     def gap_rate(self) -> Array:
+        """Rate of the gap, m/s, then rad/s."""
         return self._read("loop_rate", self._slots.rows)
 
     @property
     def position(self) -> float | Array:
-        """Along the free directions; angles within a turn, of a spherical loop the rotation
-        vector. A prescribed loop has none."""
+        """Along the free directions, m or rad; angles within a turn, of a spherical loop the
+        rotation vector. A prescribed loop has none."""
         return _one_or_many(self._read("loop_position", self._slots.freedoms))
 
     @property
     def rate(self) -> float | Array:
+        """Along the free directions, m/s or rad/s."""
         return _one_or_many(self._read("loop_speed", self._slots.freedoms))
 
     @property
     def effort(self) -> float | Array:
-        """Force along, torque about every free direction, on the child and back on the parent.
+        """Force along, N, torque about every free direction, N m, on the child and back on the
+        parent.
 
         Settable to numbers or a function of time, kept until changed. On a loop with prescribed
         motion it is a result: the effort that the motion takes.
@@ -259,13 +312,20 @@ class LoopHandle:
         return values
 
 
-class NodeHandle:
+class NodeHandle(Guarded):
     """A node: its motion to read, a load to apply.
 
     >>> pad = sim.node("hand.pad")                        # doctest: +SKIP
     >>> pad.apply(force=[0, 0, -5])                       # doctest: +SKIP
     >>> pad.position, pad.velocity                        # doctest: +SKIP
     """
+
+    _instead: ClassVar[Mapping[str, str]] = {
+        "": "loads are applied by .apply(force=..., torque=...), the model is put elsewhere by "
+        "sim.set_state(q=..., u=...)",
+        "force": "loads are applied by .apply(force=[x, y, z]) and read from .applied",
+        "torque": "loads are applied by .apply(torque=[x, y, z]) and read from .applied",
+    }
 
     def __init__(self, simulation: Simulation, slots: NodeSlots, index: int) -> None:
         self._simulation = simulation
@@ -275,12 +335,16 @@ class NodeHandle:
     def __repr__(self) -> str:
         return f"node {self.name} at {self.position}"
 
+    def _called(self) -> str:
+        return f"node {self.name}"
+
     @property
     def name(self) -> str:
+        """``body.node``."""
         return self._slots.name
 
     def apply(self, force: Signal | None = None, torque: Signal | None = None) -> None:
-        """Applies a force and a torque at the node, world axes, until changed.
+        """Applies a force, N, and a torque, N m, at the node, world axes, until changed.
 
         Numbers or functions of time; what is not given stays as it was.
         """
@@ -298,16 +362,17 @@ class NodeHandle:
 
     @property
     def position(self) -> Array:
+        """Position of the node's point, m, world axes."""
         return self._motion(slice(0, 3))
 
     @property
     def quaternion(self) -> Array:
-        """Of the node axes: (w, x, y, z), v_world = R v_node."""
+        """Orientation of the node axes: (w, x, y, z), v_world = R v_node."""
         return self._motion(slice(3, 7))
 
     @property
     def rotation(self) -> Array:
-        """(3, 3), v_world = R v_node."""
+        """Orientation of the node axes as a matrix (3, 3), v_world = R v_node."""
         w, x, y, z = self.quaternion
         return np.array(
             [
@@ -319,18 +384,22 @@ class NodeHandle:
 
     @property
     def velocity(self) -> Array:
+        """Velocity of the node's point, m/s, world axes."""
         return self._motion(slice(7, 10))
 
     @property
     def angular_velocity(self) -> Array:
+        """Angular velocity of the node's axes, rad/s, world axes."""
         return self._motion(slice(10, 13))
 
     @property
     def acceleration(self) -> Array:
+        """Acceleration of the node's point, m/s2, world axes."""
         return self._motion(slice(13, 16))
 
     @property
     def angular_acceleration(self) -> Array:
+        """Angular acceleration of the node's axes, rad/s2, world axes."""
         return self._motion(slice(16, 19))
 
     def _motion(self, part: slice) -> Array:
@@ -338,8 +407,17 @@ class NodeHandle:
         return np.array(self._simulation.kernel.node(self._index)[part])
 
 
-class WheelHandle:
-    """A wheel on a body: its speed relative to the body to read, its torque to set."""
+class WheelHandle(Guarded):
+    """A wheel on a body: its speed relative to the body to read, its torque to set.
+
+    >>> sim.wheel("base.rw1").torque = 0.2                # doctest: +SKIP
+    """
+
+    _instead: ClassVar[Mapping[str, str]] = {
+        "": "what can be set is the wheel's torque",
+        "effort": "use .torque",
+        "rate": "use .speed",
+    }
 
     def __init__(self, simulation: Simulation, slots: WheelSlots) -> None:
         self._simulation = simulation
@@ -348,21 +426,30 @@ class WheelHandle:
     def __repr__(self) -> str:
         return f"wheel {self.name} at {self.speed:g} rad/s"
 
+    def _called(self) -> str:
+        return f"wheel {self.name}"
+
     @property
     def name(self) -> str:
+        """``body.wheel``."""
         return self._slots.name
 
     @property
     def speed(self) -> float:
+        """Speed relative to the body, rad/s."""
         return float(self._simulation.u[self._slots.u])
 
     @property
     def acceleration(self) -> float:
+        """Rate of the speed, rad/s2, with the inputs as they are now."""
         return float(self._simulation.evaluate()[self._slots.u])
 
     @property
     def torque(self) -> float:
-        """Of the motor on the wheel; the body feels the opposite. Kept until changed."""
+        """Torque of the motor on the wheel, N m; the body feels the opposite.
+
+        Settable to a number or a function of time, kept until changed.
+        """
         return float(self._simulation.inputs.get(self._where)[0])
 
     @torque.setter
@@ -374,8 +461,22 @@ class WheelHandle:
         return slice(self._slots.input, self._slots.input + 1)
 
 
-class BodyHandle:
-    """A body: its modal coordinates, and its nodes."""
+class BodyHandle(Guarded):
+    """A body: its modal coordinates, and its nodes.
+
+    >>> sim.body("boom").eta                              # doctest: +SKIP
+    >>> sim.body("boom").node("tip").position             # doctest: +SKIP
+    """
+
+    _instead: ClassVar[Mapping[str, str]] = {
+        "": "a body moves by its joint and its modes: set the joint's effort, apply a load at a "
+        "node, or put the model elsewhere by sim.set_state(q=..., u=...)",
+        "position": "use .head.position, or .node(...).position",
+        "velocity": "use .head.velocity, or .node(...).velocity",
+        "quaternion": "use .head.quaternion, or .node(...).quaternion",
+        "rotation": "use .head.rotation, or .node(...).rotation",
+        "apply": "use .head.apply(...), or .node(...).apply(...)",
+    }
 
     def __init__(self, simulation: Simulation, slots: BodySlots) -> None:
         self._simulation = simulation
@@ -384,25 +485,31 @@ class BodyHandle:
     def __repr__(self) -> str:
         return f"body {self.name} with {self._slots.eta.stop - self._slots.eta.start} modes"
 
+    def _called(self) -> str:
+        return f"body {self.name}"
+
     @property
     def name(self) -> str:
+        """The body's name in the model."""
         return self._slots.name
 
     @property
     def eta(self) -> Array:
-        """Modal coordinates."""
+        """Modal coordinates; their unit depends on how the shapes are scaled."""
         return np.array(self._simulation.q[self._slots.eta])
 
     @property
     def etad(self) -> Array:
-        """Modal rates."""
+        """Rates of the modal coordinates."""
         return np.array(self._simulation.u[self._slots.etad])
 
     @property
     def head(self) -> NodeHandle:
+        """The node at the body's origin, where its joint is."""
         return self.node("head")
 
     def node(self, name: str) -> NodeHandle:
+        """A node of this body by its own name, such as ``tip``."""
         return self._simulation.node(f"{self.name}.{name}")
 
 

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from pliant.errors import ModelError, SolverError
 from pliant.motion import InputMotion, MotionCurve
+from pliant.part import show
 from pliant.reduced import Array
 
 if TYPE_CHECKING:
@@ -66,8 +67,6 @@ class Inputs:
             self._varying[where.start] = _Varying(signal, where, element, kernel.time, value)
         else:
             value = _array(signal, size, element)
-            if not np.isfinite(value).all():
-                raise ModelError.at(element, f"{signal} is not finite; give finite numbers")
             self._varying.pop(where.start, None)
         kernel.input[where] = value
         kernel.input_rate[where] = 0.0
@@ -166,8 +165,6 @@ class Motions:
             if name == element and isinstance(motion, _Steered):
                 size = rows.stop - rows.start
                 parts = [_array(x, size, element) for x in (position, rate, acceleration)]
-                if not all(np.isfinite(part).all() for part in parts):
-                    raise ModelError.at(element, "it is not finite; give finite numbers")
                 motion.position, motion.rate, motion.acceleration = parts
                 motion.time = self._kernel.time
                 return
@@ -185,40 +182,72 @@ def _motion_rows(
     """(size, 3): position, rate, acceleration of every freedom."""
     parts = function(time)
     if not isinstance(parts, (tuple, list, np.ndarray)) or len(parts) != 3:
-        raise ModelError.at(element, "its function must give (position, rate, acceleration)")
-    return np.stack([_finite(_array(part, size, element), time, element) for part in parts], axis=1)
+        raise ModelError.at(
+            element,
+            f"its function gives {show(parts)} at t = {time:g} s; return (position, rate, "
+            "acceleration)",
+        )
+    return np.stack([_given(part, size, element, time) for part in parts], axis=1)
 
 
 def _from_function(
     function: Callable[[float], ArrayLike], time: float, size: int, element: str
 ) -> Array:
-    return _finite(_array(function(time), size, element), time, element)
+    try:
+        value = function(time)
+    except TypeError as error:
+        if error.__traceback__ is not None and error.__traceback__.tb_next is None:
+            # the call itself failed, not something inside the function
+            raise ModelError.at(
+                element, f"its function cannot be called with the time ({error}); write f(t)"
+            ) from None
+        raise
+    return _given(value, size, element, time)
 
 
-def _finite(value: Array, time: float, element: str) -> Array:
-    if not np.isfinite(value).all():
-        bad = float(value[~np.isfinite(value)][0])
+def _given(value: ArrayLike, size: int, element: str, time: float) -> Array:
+    """What a function of time gave."""
+    array = _numbers(value)
+    if array is None or array.shape not in _shapes(size):
+        raise ModelError.at(
+            element, f"its function gives {show(value)} at t = {time:g} s; return {_wanted(size)}"
+        )
+    if not np.isfinite(array).all():
         raise SolverError(
             "its function of time does not give finite numbers; check it at this time",
             time=time,
             element=element,
-            value=bad,
+            value=float(array[~np.isfinite(array)].flat[0]),
         )
-    return value
+    return array.reshape(size)
 
 
 def _array(value: ArrayLike, size: int, element: str) -> Array:
+    """What was given once."""
+    array, wanted = _numbers(value), _wanted(size)
+    if array is None:
+        raise ModelError.at(element, f"{show(value)} is no input; give {wanted}")
+    if array.shape not in _shapes(size):
+        raise ModelError.at(element, f"{show(value)} does not fit; give {wanted}")
+    if not np.isfinite(array).all():
+        raise ModelError.at(
+            element, f"{show(value)} is not finite; give {_wanted(size, 'finite ')}"
+        )
+    return array.reshape(size)
+
+
+def _numbers(value: ArrayLike) -> Array | None:
+    """None for what holds anything but numbers: numpy takes "3" for 3 and None for NaN."""
     try:
-        array = np.asarray(value, dtype=float)
+        array = np.asarray(value)
+        return array.astype(float) if array.dtype.kind in "iufb" else None
     except (TypeError, ValueError):
-        raise ModelError.at(element, f"{value!r} is not {_numbers(size)}") from None
-    if array.shape == () and size == 1:
-        array = array.reshape(1)
-    if array.shape != (size,):
-        got = "one number" if array.shape == () else f"{array.shape}"
-        raise ModelError.at(element, f"{got} given; give {_numbers(size)}")
-    return array
+        return None
 
 
-def _numbers(size: int) -> str:
-    return "a number" if size == 1 else f"{size} numbers"
+def _shapes(size: int) -> tuple[tuple[int, ...], ...]:
+    return ((), (1,)) if size == 1 else ((size,),)
+
+
+def _wanted(size: int, kind: str = "") -> str:
+    return f"a {kind}number" if size == 1 else f"{size} {kind}numbers"

@@ -62,10 +62,12 @@ class Layout(NamedTuple):
 
     @property
     def dof_count(self) -> int:
+        """The number of freedoms."""
         return len(self.translations) + (3 if self.quaternion else len(self.rotations))
 
     @property
     def coordinate_count(self) -> int:
+        """The number of coordinates: one more than freedoms with a quaternion."""
         return self.dof_count + int(self.quaternion)
 
     @property
@@ -250,11 +252,11 @@ class Joint(Part):
     speed: NumberOrList | None = None
     """Start speed, one number for each dof; zero if left out."""
     spring: Spring | None = None
-    """A spring."""
+    """A spring along or about the axes."""
     friction: Friction | None = None
     """Viscous and Coulomb friction."""
     stops: Stops | None = None
-    """Soft stops."""
+    """Soft stops, beyond which a spring pushes back."""
     motion: MotionField = None
     """Motion prescribed for all dofs: a table, the word ``input`` for one that comes from outside
     while the model runs (beginning at ``start``), or in Python a function

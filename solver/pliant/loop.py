@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 from pydantic import PlainValidator
 
-from pliant.fields import name
+from pliant.fields import NumberOrList, Text, name
 from pliant.joint import Joint, Layout
 from pliant.motion import INPUT
 from pliant.part import Finding, fail, show
@@ -45,6 +45,14 @@ class Loop(Joint):
     [0, 0, 0, 2, 2]
     """
 
+    child: Text
+    """The other node that the loop ties: "wheel.rim", or "wheel" for its head."""
+    parent: Text = "ground"
+    """The node that carries the joint frame: "ground", "rod.tip", or "rod" for its head."""
+    start: NumberOrList | None = None
+    """Only of joints in the tree, which says where a loop's nodes are; leave it out."""
+    speed: NumberOrList | None = None
+    """Only of joints in the tree, which says how a loop's nodes move; leave it out."""
     closed_by: _NameList = ()
     """Joints that may be moved from their start, until the loop closes."""
 

@@ -84,6 +84,9 @@ class Model:
     wheels: tuple[WheelSlots, ...]
     loops: tuple[LoopSlots, ...]
 
+    def __repr__(self) -> str:
+        return f"Model({self.name!r}: {len(self.bodies)} bodies, {self.u_size} freedoms)"
+
     # What the kernel's numbers of freedoms, speeds and inputs are called in messages.
 
     @property

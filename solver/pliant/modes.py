@@ -34,6 +34,7 @@ from pliant.at_rest import AtRest, Indices
 from pliant.closing import allowed_motions, loop_speed_jacobian
 from pliant.modal_integrals import clamped_frequencies, free_free_frequencies
 from pliant.model import Model
+from pliant.notebook import assembled_modes_table, body_modes_table
 from pliant.reduced import Array
 from pliant.simulation import as_model
 from pliant.system import System
@@ -50,6 +51,17 @@ class BodyModes:
     name: str
     clamped: Array
     free_free: Array
+
+    def __repr__(self) -> str:
+        clamped, free = (_listed(x) for x in (self.clamped, self.free_free))
+        return f"BodyModes({self.name!r}: clamped {clamped} Hz; free-free {free} Hz)"
+
+
+class AllBodyModes(tuple[BodyModes, ...]):
+    """The frequencies of every flexible body of a model, shown as a table in notebooks."""
+
+    def _repr_html_(self) -> str:
+        return body_modes_table(self)
 
 
 @dataclass(frozen=True)
@@ -74,18 +86,33 @@ class AssembledModes:
     rigid: int
     modes: tuple[Mode, ...]
 
+    def __repr__(self) -> str:
+        rigid = f"{self.rigid} rigid freedom{'' if self.rigid == 1 else 's'}"
+        modes = f"{len(self.modes)} mode{'' if len(self.modes) == 1 else 's'}"
+        span = f": {_listed(self.frequencies)} Hz" if self.modes else ""
+        return f"AssembledModes({rigid}, {modes}{span})"
+
+    def _repr_html_(self) -> str:
+        return assembled_modes_table(self)
+
     @property
     def frequencies(self) -> Array:
+        """Of the vibrations, Hz, ascending; negative for what grows."""
         return np.array([mode.frequency for mode in self.modes])
 
 
-def body_modes(system: System | Model | str) -> tuple[BodyModes, ...]:
+def _listed(frequencies: Array) -> str:
+    shown = [f"{x:.4g}" for x in frequencies[:8]]
+    return ", ".join([*shown, "..."] if len(frequencies) > 8 else shown)
+
+
+def body_modes(system: System | Model | str) -> AllBodyModes:
     """Frequencies of every flexible body.
 
     >>> for body in pl.body_modes("arm.yaml"):                 # doctest: +SKIP
     ...     print(body.name, body.clamped, body.free_free)
     """
-    return tuple(
+    return AllBodyModes(
         BodyModes(body.name, clamped_frequencies(body.reduced), free_free_frequencies(body.reduced))
         for body in as_model(system).mechanism.bodies
         if body.reduced.mode_count

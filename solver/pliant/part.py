@@ -10,14 +10,16 @@ import difflib
 import types
 import typing
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 from typing_extensions import Self
 
-from pliant.errors import ModelError, Problem
+from pliant.documented import document
+from pliant.errors import ModelError, Problem, UnknownAttributeError
+from pliant.synonyms import meaning
 
 Location = tuple[str | int, ...]
 Finding = tuple[Location, str]  # place relative to the part, message
@@ -53,7 +55,12 @@ def _listed(value: object) -> object:
 def suggest(word: object, known: Iterable[str]) -> str:
     """``did you mean 'mass'?; known: ...`` for a word that is not among the known ones."""
     names = list(dict.fromkeys(known))
-    near = difflib.get_close_matches(str(word), names, n=1, cutoff=0.6)
+    near = [name for name in names if name.lower() == str(word).lower()]
+    synonym = meaning(str(word), names)
+    near = near or ([synonym] if synonym else [])
+    near = near or difflib.get_close_matches(str(word), names, n=1, cutoff=0.6)
+    if not near:  # 'rw1' for base.rw1
+        near = [name for name in names if name.rpartition(".")[2] == str(word)]
     if not near:  # 'ei' for EI, 'masss' for mass_per_length
         start = str(word).lower()[:3]
         near = [name for name in names if name.lower()[:3] == start]
@@ -85,21 +92,42 @@ class Part(BaseModel):
         except ValidationError as error:
             raise model_error(error, type(self)) from None
 
+    @classmethod
+    def __pydantic_init_subclass__(cls, **options: Any) -> None:
+        super().__pydantic_init_subclass__(**options)
+        document(cls)
+
     # Tells pydantic that nested parts need not be built through __init__; otherwise the first
     # faulty part would end the search for problems in the others.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
     @classmethod
     def model_validate(cls, obj: Any, **options: Any) -> Self:
+        """A part out of plain data: dicts, lists, numbers and text. Raises a ModelError with all
+        that is wrong with them."""
         try:
             return super().model_validate(obj, **options)
         except ValidationError as error:
             raise model_error(error, cls) from None
 
+    if not TYPE_CHECKING:  # type checkers are to see the declared names only
+
+        def __getattr__(self, name: str) -> Any:
+            try:
+                return super().__getattr__(name)  # pydantic's, for private ones
+            except AttributeError as error:
+                if name.startswith("_") or isinstance(error, UnknownAttributeError):
+                    raise
+                cls = type(self)
+                if hasattr(cls, name):  # the name is known, and what it stands for failed
+                    raise
+                hint = suggest(name, [*cls.model_fields, *_own_names(cls)])
+                raise UnknownAttributeError.at(cls.__name__, f"has no '{name}'; {hint}") from None
+
     def __setattr__(self, name: str, value: Any) -> None:
         cls = type(self)
         if not name.startswith("_") and name not in cls.model_fields:
-            raise ModelError.at(
+            raise UnknownAttributeError.at(
                 f"{cls.__name__}.{name}", f"unknown key; {suggest(name, cls.model_fields)}"
             )
         before = dict(self.__dict__)
@@ -113,6 +141,14 @@ class Part(BaseModel):
         if type(self) is not type(other):
             return NotImplemented
         return all(_same(getattr(self, k), getattr(other, k)) for k in type(self).model_fields)
+
+    def __str__(self) -> str:
+        return repr(self)
+
+    def _repr_html_(self) -> str:
+        from pliant.notebook import part_table
+
+        return part_table(self)
 
     def __repr_args__(self) -> Iterator[tuple[str, Any]]:
         return ((name, getattr(self, name)) for name in self._given())
@@ -138,6 +174,13 @@ class Part(BaseModel):
             default = field.get_default(call_default_factory=True)
             if field.is_required() or not _same(getattr(self, name), default):
                 yield name
+
+
+def _own_names(cls: type[Part]) -> list[str]:
+    """Public properties and methods of ours, without pydantic's."""
+    ours = [above for above in cls.__mro__ if above.__module__.startswith("pliant.")]
+    names = (name for above in ours for name in vars(above))
+    return [name for name in names if not name.startswith(("_", "model_"))]
 
 
 def _plain(value: Any) -> Any:

@@ -31,6 +31,14 @@ _QUANTITIES = {
     ("joint", "f"): "joint effort",
     ("reaction", "f"): "joint reaction force",
     ("reaction", "t"): "joint reaction torque",
+    ("loop", "q"): "loop position",
+    ("loop", "qd"): "loop rate",
+    ("loop", "tau"): "loop effort",
+    ("loop", "f"): "loop effort",
+    ("loop", "gap"): "loop gap",
+    ("loop", "gap_rate"): "rate of loop gap",
+    ("node", "f"): "force applied at node",
+    ("node", "t"): "torque applied at node",
     ("node", "r"): "node position",
     ("node", "quat"): "node quaternion",
     ("node", "v"): "node velocity",
@@ -43,10 +51,12 @@ _QUANTITIES = {
     ("body", "etadd"): "modal acceleration",
     ("wheel", "speed"): "wheel speed",
     ("wheel", "acceleration"): "wheel acceleration",
+    ("wheel", "tau"): "wheel torque",
     ("momentum", "p"): "momentum",
     ("momentum", "L"): "angular momentum",
 }
-_DEFAULT = ("joint.*.q", "joint.*.tau", "joint.*.f", "body.*.eta", "energy")
+_DEFAULT = ("joint.*.q", "joint.*.tau", "joint.*.f", "wheel.*.tau", "body.*.eta", "energy")
+_NO_PICTURES = {"gif", "raw", "rgba"}  # one frame of a film, bare bytes
 _LEGEND_ROWS = 14  # lines named in a panel's legend; the rest are counted
 
 
@@ -61,8 +71,10 @@ def plot_result(
     result: Result, channels: Sequence[Channel] | None = None, path: str | Path | None = None
 ) -> Figure:
     """Draws the channels (None: a useful choice) and saves the figure if a path is given."""
-    from matplotlib.figure import Figure
+    from pliant.picture import Picture
 
+    if path is not None:
+        check_picture(path)
     if channels is None:
         channels = _default_choice(result)
     panels = _panels(channels)
@@ -71,7 +83,7 @@ def plot_result(
     columns = 1 if len(panels) < 3 else 2
     rows = -(-len(panels) // columns)
     # A Figure of its own instead of pyplot: no global state, no window, works in any thread.
-    figure = Figure(figsize=(7.5 * columns, 1.0 + 2.9 * rows), layout="constrained")
+    figure = Picture(figsize=(7.5 * columns, 1.0 + 2.9 * rows), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False, sharex=True)
     for axes, panel in zip(grid.flat, panels, strict=False):
         _draw(axes, result, panel)
@@ -88,6 +100,32 @@ def plot_result(
         except (OSError, ValueError) as error:
             raise ModelError.at(str(path), f"the picture cannot be written: {error}") from None
     return figure
+
+
+def check_picture(path: str | Path) -> None:
+    """Refuses a file that no picture can be written to: best before a long run."""
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    path, known = Path(path), sorted(set(FigureCanvasBase.filetypes) - _NO_PICTURES)
+    if path.suffix.lower().removeprefix(".") not in known:
+        raise ModelError.at(
+            str(path),
+            "unknown kind of picture; end its name in .png, .pdf or .svg "
+            f"(known: {', '.join(known)})",
+        )
+    if not path.absolute().parent.is_dir():
+        raise ModelError.at(str(path), f"there is no folder {path.parent}; make it first")
+
+
+def check_patterns(patterns: object) -> None:
+    """A file's name where channels are chosen is a slip of the hand."""
+    for pattern in patterns if isinstance(patterns, (list, tuple)) else [patterns]:
+        ending = Path(str(pattern)).suffix.lower()
+        if isinstance(pattern, Path) or ending in (".png", ".pdf", ".svg", ".jpg", ".gif"):
+            raise ModelError.at(
+                f"plot '{pattern}'",
+                f"the first argument chooses channels; write plot(path='{pattern}')",
+            )
 
 
 def _default_choice(result: Result) -> list[Channel]:

@@ -1,19 +1,24 @@
-"""A progress bar of a run: simulated time, how fast it goes, and how well energy is kept."""
+"""A progress bar of a run: simulated time, how fast it goes, and how well energy is kept.
+
+In a terminal rich draws it. In a notebook rich would need ipywidgets, and draws nothing without;
+there a line of text is shown and replaced instead, which any notebook can.
+"""
 
 from __future__ import annotations
 
 import time
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from typing_extensions import Self
 
-if TYPE_CHECKING:
-    from rich.progress import Progress as RichProgress
+from pliant.notebook import in_notebook
 
+if TYPE_CHECKING:
     from pliant.simulation import Simulation
 
 _SECONDS_BETWEEN_UPDATES = 0.1
+_CELLS = 24  # of the bar
 
 
 class Progress:
@@ -26,7 +31,7 @@ class Progress:
         self._sim = sim
         self._duration = duration
         self._shown = shown
-        self._bar: RichProgress | None = None
+        self._bar: _TerminalBar | _NotebookBar | None = None
         self._largest = 0.0
         self._started = self._updated = time.perf_counter()
         self._first = sim.time
@@ -34,16 +39,8 @@ class Progress:
     def __enter__(self) -> Self:
         self._started = self._updated = time.perf_counter()
         if self._shown:
-            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-            self._bar = Progress(
-                BarColumn(bar_width=24),
-                TextColumn("{task.percentage:>3.0f} %"),
-                TextColumn("{task.description}"),
-                TimeRemainingColumn(),
-            )
-            self._task = self._bar.add_task(self._text(), total=self._duration)
-            self._bar.start()
+            self._bar = (_NotebookBar if in_notebook() else _TerminalBar)(self._duration)
+            self._bar.show(0.0, self._text())
         return self
 
     def __exit__(
@@ -53,7 +50,7 @@ class Progress:
         traceback: TracebackType | None,
     ) -> None:
         if self._bar is not None:
-            self._bar.update(self._task, completed=self._elapsed, description=self._text())
+            self._bar.show(self._elapsed, self._text())
             self._bar.stop()
 
     def update(self) -> None:
@@ -62,7 +59,7 @@ class Progress:
         if self._bar is None or now - self._updated < _SECONDS_BETWEEN_UPDATES:
             return
         self._updated = now
-        self._bar.update(self._task, completed=self._elapsed, description=self._text())
+        self._bar.show(self._elapsed, self._text())
 
     @property
     def _elapsed(self) -> float:
@@ -76,3 +73,48 @@ class Progress:
         error = abs(energy.error)
         relative = error / self._largest if self._largest > 0 else error
         return f"t = {self._sim.time:.3f} s, {factor:.3g} x real time, energy error {relative:.1e}"
+
+
+class _TerminalBar:
+    """Drawn by rich."""
+
+    def __init__(self, total: float) -> None:
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self._rich = Progress(
+            BarColumn(bar_width=_CELLS),
+            TextColumn("{task.percentage:>3.0f} %"),
+            TextColumn("{task.description}"),
+            TimeRemainingColumn(),
+        )
+        self._task = self._rich.add_task("", total=total)
+        self._rich.start()
+
+    def show(self, done: float, text: str) -> None:
+        self._rich.update(self._task, completed=done, description=text)
+
+    def stop(self) -> None:
+        self._rich.stop()
+
+
+class _NotebookBar:
+    """A line below the cell that is replaced as the run goes on."""
+
+    def __init__(self, total: float) -> None:
+        self._total = total
+        self._handle: Any = None
+
+    def show(self, done: float, text: str) -> None:
+        from IPython.display import display
+
+        part = min(done / self._total, 1.0) if self._total > 0.0 else 1.0
+        full = round(_CELLS * part)
+        line = f"{'█' * full}{'░' * (_CELLS - full)} {100.0 * part:3.0f} %  {text}"
+        show: Any = display
+        if self._handle is None:
+            self._handle = show({"text/plain": line}, raw=True, display_id=True)
+        else:
+            self._handle.update({"text/plain": line}, raw=True)
+
+    def stop(self) -> None:
+        """The last line stays."""

@@ -11,12 +11,13 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from pliant.attributes import Guarded
 from pliant.channels import Channel, choose
-from pliant.errors import ModelError, PliantError
+from pliant.errors import ModelError, PliantError, UnknownNameError
 from pliant.part import suggest
 from pliant.reduced import Array
 
@@ -26,13 +27,29 @@ if TYPE_CHECKING:
 _FORMAT = 1  # of the HDF5 file
 
 
-class Result:
+class Result(Guarded):
     """Channels recorded over time.
 
     ``time`` is (N,), ``data`` (N, number of channels), ``channels`` says what each column is and
     ``info`` how the run was made (model, step, integrator, ...). ``warnings`` tell what makes
     it doubtful: bodies that were deflected further than modes can carry.
     """
+
+    name: str
+    time: Array
+    data: Array
+    channels: tuple[Channel, ...]
+    info: dict[str, str | float]
+    warnings: tuple[str, ...]
+
+    _instead: ClassVar[Mapping[str, str]] = {
+        "to_hdf": "use .to_hdf5(path)",
+        "show": "use .plot()",
+        "write": "use .save(path)",
+        "columns": "use .names",
+        "keys": "use .names",
+        "t": "use .time",
+    }
 
     def __init__(
         self,
@@ -54,17 +71,26 @@ class Result:
         for i, channel in enumerate(self.channels):
             self._columns.setdefault(channel.base, []).append(i)
 
+    def _called(self) -> str:
+        return f"result {self.name}" if "name" in vars(self) else "the result"
+
     def __repr__(self) -> str:
         span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self.time) else "nothing"
         return (
             f"Result({self.name!r}: {span}, {len(self.time)} rows, {len(self.channels)} channels)"
         )
 
+    def _repr_html_(self) -> str:
+        from pliant.notebook import result_table
+
+        return result_table(self)
+
     def __len__(self) -> int:
         return len(self.time)
 
     @property
     def names(self) -> tuple[str, ...]:
+        """The names of all channels, in the order of the columns of ``data``."""
         return tuple(channel.name for channel in self.channels)
 
     def __contains__(self, name: object) -> bool:
@@ -78,8 +104,8 @@ class Result:
             return self.data[:, self._column[name]]
         if name in self._columns:
             return self.data[:, self._columns[name]]
-        hint = suggest(name, (*self._column, *self._columns))
-        raise KeyError(f"{name} was not recorded; {hint}")
+        hint = suggest(name, ("time", *self._columns))
+        raise UnknownNameError.at(str(name), f"was not recorded; {hint}")
 
     # ---------------------------------------------------------------------- the state as a whole
 
@@ -229,13 +255,17 @@ class Result:
         """Draws channels over time, one panel a quantity, and saves the picture if asked.
 
         Without patterns: joint positions, modal coordinates, energies and the energy error, as
-        far as they were recorded.
-        """
-        from pliant.plots import plot_result
+        far as they were recorded. ``path`` ends in .png, .pdf, .svg or another of matplotlib's. In
+        a notebook the picture is shown where it is the value of a cell, or by its ``show()``.
 
+        >>> result.plot("joint.*.q", path="arm.png")                   # doctest: +SKIP
+        """
+        from pliant.plots import check_patterns, plot_result
+
+        check_patterns(patterns)
         if isinstance(patterns, str):
             patterns = [patterns]
-        chosen = None if patterns is None else choose(self.channels, patterns)
+        chosen = None if patterns is None else choose(self.channels, patterns, "plot")
         return plot_result(self, chosen, path)
 
 

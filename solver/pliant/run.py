@@ -12,12 +12,13 @@ from typing import Literal
 
 import numpy as np
 
-from pliant._kernel import QUANTITIES
-from pliant.channels import Channel, all_channels, choose, default_channels
+from pliant.channels import Channel, choose, default_channels, recordable_channels
 from pliant.deflection import Deflection, DeflectionWatch
 from pliant.errors import DeflectionWarning, ModelError, SolverError, warn
 from pliant.model import Model
+from pliant.part import show
 from pliant.progress import Progress
+from pliant.reading import Reader
 from pliant.results import Result
 from pliant.simulation import Simulation, whole_steps
 from pliant.system import System
@@ -100,7 +101,7 @@ def simulate(
             done = 0
             while True:
                 if controller is not None and done % period == 0 and done < total:
-                    controller(sim)
+                    _control(controller, sim)
                 if done % every == 0 or done == total:
                     recorder.record()
                 if done == total:
@@ -119,6 +120,21 @@ def simulate(
     return recorder.result()
 
 
+def _control(controller: Controller, sim: Simulation) -> None:
+    if not callable(controller):
+        raise ModelError.at(
+            "controller",
+            f"{show(controller)} is not a function; give one that takes the simulation",
+        )
+    returned: object = controller(sim)  # type: ignore[func-returns-value]
+    if returned is not None:
+        raise ModelError.at(
+            "controller",
+            f"it returned {show(returned)}, which would not be used; controllers set inputs on the "
+            'simulation: sim.joint("...").torque = ...',
+        )
+
+
 class Recorder:
     """Collects rows of chosen channels from a simulation."""
 
@@ -129,11 +145,10 @@ class Recorder:
             channels: Sequence[Channel] = default_channels(sim.model)
         else:
             patterns = [record] if isinstance(record, str) else list(record)
-            channels = choose(all_channels(sim.model), patterns)
+            channels = choose(recordable_channels(sim.model), patterns)
         self._sim = sim
         self._channels = channels
-        rows_of = [(QUANTITIES.index(c.source[0]), c.source[1], c.index) for c in channels]
-        self._signals = sim.kernel.signals(np.array(rows_of, np.int32).reshape(-1, 3))
+        self._reader = Reader(sim, channels)
         self._time = np.zeros(max(rows, 1))
         self._data = np.zeros((max(rows, 1), len(channels)))
         self._count = 0
@@ -144,7 +159,7 @@ class Recorder:
         if self._count == len(self._time):
             self._time = np.concatenate([self._time, np.zeros_like(self._time)])
             self._data = np.concatenate([self._data, np.zeros_like(self._data)])
-        self._sim.read(self._signals, self._data[self._count])
+        self._reader.read(self._data[self._count])
         self._time[self._count] = self._sim.time
         self._watch.look(self._sim.time, self._sim.kernel.q)
         self._count += 1

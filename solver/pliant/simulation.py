@@ -8,10 +8,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeVar
+from typing import ClassVar, Final, Literal, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,6 +26,7 @@ from pliant._kernel import (
     Signals,
     Status,
 )
+from pliant.attributes import Guarded
 from pliant.compile import at_equilibrium, compile_model
 from pliant.errors import EnergyWarning, ModelError, Problem, SolverError, warn
 from pliant.handles import BodyHandle, JointHandle, LoopHandle, NodeHandle, WheelHandle
@@ -39,7 +40,6 @@ from pliant.system import System
 
 _WHOLE_STEPS = 1e-6  # tolerance on a duration, in steps
 _NOT_FINITE = 9  # of the kernel's codes
-_Slots = TypeVar("_Slots")
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,10 @@ class Energy:
     work: float  # done by inputs, loads and prescribed motion since the start
     dissipated: float  # by damping and friction since the start
     error: float  # energy that appeared since the start without work: the integrator's error
+
+    def __repr__(self) -> str:
+        parts = (f"{name}={value:.6g}" for name, value in vars(self).items())
+        return f"Energy({', '.join(parts)})"
 
 
 class Momentum(NamedTuple):
@@ -73,7 +77,7 @@ class SavedState:
     inputs: InputState
 
 
-class Simulation:
+class Simulation(Guarded):
     """A model with a state, advanced in steps of fixed length.
 
     ``system`` is a System, a model file or a compiled Model. Without a ``step`` it is a
@@ -87,7 +91,40 @@ class Simulation:
     downhill from its start; speeds stay as given.
 
     A step beyond the limit of stability is a StepWarning (``pliant.stability`` has the rule).
+
+    ``model`` is the compiled model, ``step_size`` the step in s; they, ``algorithm``,
+    ``integrator`` and ``node_rotation`` are those of the start and stay.
     """
+
+    model: Final[Model]
+    step_size: Final[float]
+    algorithm: Final[str]
+    integrator: Final[str]
+    node_rotation: Final[str]
+    kernel: Final[Kernel]
+    motions: Final[Motions]
+
+    _instead: ClassVar[Mapping[str, str]] = {
+        "": "it is computed as the model moves",
+        "q": "use .set_state(q=...)",
+        "u": "use .set_state(u=...)",
+        "time": "use .advance(...) or .reset()",
+        "step_size": "it is chosen once: Simulation(model, step=...)",
+        "algorithm": "it is chosen once: Simulation(model, algorithm=...)",
+        "integrator": "it is chosen once: Simulation(model, integrator=...)",
+        "node_rotation": "it is chosen once: Simulation(model, node_rotation=...)",
+        "model": "make another Simulation of another model",
+        "gravity": "it is the model's: set it on the System and make a Simulation of that",
+        "torque": "efforts belong to joints and wheels: .joint(...).torque",
+        "force": "efforts belong to joints, loads to nodes: .joint(...).force, "
+        ".node(...).apply(force=...)",
+        "effort": "efforts belong to joints: .joint(...).effort",
+        "joints": "use .joint(name); the names are [joint.name for joint in sim.model.joints]",
+        "bodies": "use .body(name); the names are [body.name for body in sim.model.bodies]",
+        "nodes": "use .node(name); the names are [node.name for node in sim.model.nodes]",
+        "run": "use .advance(seconds), or pl.simulate(...) for a recorded run",
+        "simulate": "use .advance(seconds), or pl.simulate(...) for a recorded run",
+    }
 
     def __init__(
         self,
@@ -139,10 +176,26 @@ class Simulation:
     def __repr__(self) -> str:
         return f"Simulation({self.model.name!r} at t = {self.time:g} s, step {self.step_size:g} s)"
 
+    def _called(self) -> str:
+        return "the simulation"
+
+    def _repr_html_(self) -> str:
+        from pliant.notebook import simulation_table
+
+        return simulation_table(self)
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        # two that share one kernel would move each other
+        raise TypeError(
+            "a Simulation cannot be copied or pickled; save_state() keeps its state, and "
+            "Simulation(sim.model, sim.step_size) is another one of the same model"
+        )
+
     # ----------------------------------------------------------------------------------- state
 
     @property
     def time(self) -> float:
+        """Simulated time, s."""
         return self.kernel.time
 
     @property
@@ -186,6 +239,11 @@ class Simulation:
         self.kernel.state_written()
         self._told_doubt = False
 
+    @property
+    def inputs(self) -> Inputs:
+        """What acts on the model from outside, in the order of the kernel's inputs."""
+        return self._inputs
+
     def evaluate(self) -> Array:
         """Accelerations of all speeds for the present state and inputs."""
         self.checked(self.kernel.evaluate())
@@ -197,7 +255,7 @@ class Simulation:
 
     def reset(self) -> None:
         """Back to the start of the model; inputs set from outside are taken away."""
-        self.inputs = Inputs(self.kernel)
+        self._inputs = Inputs(self.kernel)
         self.kernel.reset()
         self.motions.start()
         self.kernel.open_account()
@@ -270,29 +328,51 @@ class Simulation:
     # --------------------------------------------------------------------------------- elements
 
     def joint(self, name: str) -> JointHandle:
-        return JointHandle(self, _lookup(self._joints, name, "joint"))
+        """A joint by its name in the model."""
+        return JointHandle(self, self._joints[self._known("joint", name, self._joints)])
 
     def loop(self, name: str) -> LoopHandle:
-        index = _lookup(self._loops, name, "loop")
+        """A loop by its name in the model."""
+        index = self._loops[self._known("loop", name, self._loops)]
         return LoopHandle(self, self.model.loops[index], index)
 
     def node(self, name: str) -> NodeHandle:
         """A node by ``body.node``; the body's name alone means its head."""
         full = f"{name}.head" if name in self._bodies else name
-        index = _lookup(self._nodes, full, "node")
+        index = self._nodes[self._known("node", full, self._nodes)]
         return NodeHandle(self, self.model.nodes[index], index)
 
     def wheel(self, name: str) -> WheelHandle:
         """A wheel by ``body.wheel``."""
-        return WheelHandle(self, _lookup(self._wheels, name, "wheel"))
+        return WheelHandle(self, self._wheels[self._known("wheel", name, self._wheels)])
 
     def body(self, name: str) -> BodyHandle:
-        return BodyHandle(self, _lookup(self._bodies, name, "body"))
+        """A body by its name in the model."""
+        return BodyHandle(self, self._bodies[self._known("body", name, self._bodies)])
+
+    def _known(self, kind: str, name: str, here: Mapping[str, object]) -> str:
+        """The name, if there is such an element."""
+        if name in here:
+            return name
+        tables: dict[str, Mapping[str, object]] = {
+            "joint": self._joints,
+            "loop": self._loops,
+            "node": self._nodes,
+            "wheel": self._wheels,
+            "body": self._bodies,
+        }
+        for other, table in tables.items():
+            if name in table:
+                hint = f"'{name}' is a {other}: use .{other}('{name}')"
+                raise ModelError.at(f"{kind} '{name}'", f"there is none; {hint}")
+        hint = suggest(name, here) if here else f"the model has no {kind}s"
+        raise ModelError.at(f"{kind} '{name}'", f"there is none; {hint}")
 
     # ------------------------------------------------------------------------------ diagnostics
 
     @property
     def energy(self) -> Energy:
+        """Energies now, and what went in and out since the start, J."""
         return Energy(*self.kernel.energy().tolist())
 
     @property
@@ -311,6 +391,7 @@ class Simulation:
 
     @property
     def momentum(self) -> Momentum:
+        """Momentum, N s, and angular momentum about the world origin, N m s."""
         values = self.kernel.momentum()
         return Momentum(values[:3].copy(), values[3:].copy())
 
@@ -378,12 +459,6 @@ def _read_only(view: Array) -> Array:
     view = view[:]
     view.flags.writeable = False
     return view
-
-
-def _lookup(table: dict[str, _Slots], name: str, kind: str) -> _Slots:
-    if name not in table:
-        raise ModelError.at(f"{kind} '{name}'", f"there is none; {suggest(name, table)}")
-    return table[name]
 
 
 def _describe(model: Model, status: Status) -> tuple[str, str]:

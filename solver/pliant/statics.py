@@ -42,10 +42,12 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from pliant.at_rest import AtRest, Indices
+from pliant.channels import all_channels
 from pliant.coordinates import displaced
 from pliant.errors import SolverError
 from pliant.mechanism import Mechanism
 from pliant.model import Model
+from pliant.notebook import coordinates_table
 from pliant.reduced import Array
 from pliant.simulation import as_model
 from pliant.system import System
@@ -62,6 +64,35 @@ _FALLEN = 1e6  # lengths of the model, beyond which nothing will stop a fall
 _TURNED = 100.0  # rad, likewise
 
 
+class RestPosition(np.ndarray):
+    """Coordinates q at rest: an array, shown in notebooks with the names of its numbers.
+
+    What is calculated from it, or cut out of it, is an array like any other.
+    """
+
+    coordinates: tuple[tuple[str, str], ...]
+    """Name and unit of every coordinate, such as ``("joint.elbow.q", "rad")``."""
+
+    def __array_finalize__(self, origin: object) -> None:
+        self.coordinates = ()
+
+    def __repr__(self) -> str:
+        return repr(np.asarray(self))
+
+    def _repr_html_(self) -> str | None:
+        if len(self.coordinates) != self.size:
+            return None
+        return coordinates_table(self.coordinates, self)
+
+    @classmethod
+    def of(cls, model: Model, q: Array) -> RestPosition:
+        """The coordinates of a model."""
+        position = q.view(cls)
+        named = {c.index: (c.name, c.unit) for c in all_channels(model) if c.source[0] == "q"}
+        position.coordinates = tuple(named[i] for i in range(len(q)))
+        return position
+
+
 def equilibrium(system: System | Model | str) -> Array:
     """Coordinates at which the model rests, found downhill from its start, with loads as they are
     at t = 0.
@@ -73,7 +104,8 @@ def equilibrium(system: System | Model | str) -> Array:
     >>> pl.equilibrium(pendulum)                          # doctest: +SKIP
     array([1.57079633])
     """
-    return _Descent(as_model(system)).rest()
+    model = as_model(system)
+    return RestPosition.of(model, _Descent(model).rest())
 
 
 def resting(model: Model) -> Mechanism:

@@ -100,15 +100,15 @@ def findings(parts: Parts) -> Iterator[Finding]:
             yield ("loops", name), "is the name of a joint too; choose another name"
 
 
-def _node_fault(parts: Parts, text: str) -> str | None:
-    """What is wrong with a reference to a node; None if nothing, or if it cannot be known."""
+def _node_fault(parts: Parts, text: str, may_stand: bool = False) -> str | None:
+    """What is wrong with a reference to a node, which ``may_stand`` on the ground; None if nothing,
+    or if it cannot be known."""
     reference = Reference.read(text)
     if reference.body is None:
         return None
     if reference.body not in parts.bodies:
-        return (
-            f"{show(text)}: no body {show(reference.body)}; {suggest(reference.body, parts.bodies)}"
-        )
+        known = [*parts.bodies, GROUND] if may_stand else parts.bodies
+        return f"{show(text)}: no body {show(reference.body)}; {suggest(reference.body, known)}"
     nodes = parts.nodes_of(reference.body)
     if nodes is not None and reference.node not in nodes:
         return (
@@ -120,7 +120,7 @@ def _node_fault(parts: Parts, text: str) -> str | None:
 
 def _link_findings(parts: Parts, link: Link) -> Iterator[Finding]:
     for key, text in (("parent", link.parent), ("child", link.child)):
-        fault = _node_fault(parts, text)
+        fault = _node_fault(parts, text, may_stand=key == "parent")
         if fault:
             yield (key,), fault
     child = Reference.read(link.child)
@@ -243,7 +243,7 @@ def _load_findings(parts: Parts, load: Load) -> Iterator[Finding]:
 
 def _loop_findings(parts: Parts, loop: Loop) -> Iterator[Finding]:
     for key, text in (("parent", loop.parent), ("child", loop.child)):
-        fault = _node_fault(parts, text)
+        fault = _node_fault(parts, text, may_stand=key == "parent")
         if fault:
             yield (key,), fault
     child, parent = Reference.read(loop.child).body, Reference.read(loop.parent).body

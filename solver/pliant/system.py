@@ -115,9 +115,29 @@ class System(Part):
 
     @classmethod
     def model_validate(cls, obj: Any, **options: Any) -> Self:
+        """A system out of plain data: dicts, lists, numbers and text. Raises a ModelError with all
+        that is wrong with them."""
         if isinstance(obj, Mapping):
             return cls(**obj)
         return super().model_validate(obj, **options)
+
+    def __repr__(self) -> str:
+        found = [
+            f"{len(named)} {one if len(named) == 1 else several}"
+            for one, several, named in (
+                ("body", "bodies", self.bodies),
+                ("joint", "joints", self.joints),
+                ("loop", "loops", self.loops),
+                ("load", "loads", self.loads),
+            )
+            if named
+        ]
+        return f"System({self.name!r}: {', '.join(found) or 'empty'})"
+
+    def _repr_html_(self) -> str:
+        from pliant.notebook import system_table
+
+        return system_table(self)
 
     @property
     def attachments(self) -> tuple[Attachment, ...]:

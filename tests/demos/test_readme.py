@@ -60,7 +60,7 @@ def test_the_python_blocks_run_one_after_the_other(folder: Path, monkeypatch) ->
 
 def test_the_commands_print_what_is_shown(folder: Path) -> None:
     consoles = blocks("console")
-    assert len(consoles) == 7
+    assert len(consoles) == 9
     for console in consoles:
         head, _, shown = console.rpartition("\n$ ")
         command, _, shown = (shown if head else console.removeprefix("$ ")).partition("\n")

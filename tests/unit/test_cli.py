@@ -280,7 +280,7 @@ def test_run_says_so_if_nothing_moves(arm, tmp_path):
         (("-d", "0.00015"), "duration: 0.00015 s is no whole number of steps"),
         (("-o", "x.mat"), "x.mat: unknown kind of file"),
         (("-o", "nowhere/x.h5"), "there is no folder"),
-        (("--plot", "x.gif"), "x.gif: unknown kind of file"),
+        (("--plot", "x.gif"), "x.gif: unknown kind of picture"),
         (("-r", "joint.elbo.q"), "did you mean 'joint.elbow.q'?"),
         (("-s", "-1"), "step: -1.0 is not a step"),
     ],

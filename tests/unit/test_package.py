@@ -6,6 +6,8 @@ import pkgutil
 import subprocess
 import sys
 
+import pytest
+
 import pliant as pl
 
 
@@ -18,3 +20,14 @@ def test_no_module_hides_a_public_name():
 def test_load_is_the_function_whatever_was_used_before():
     code = "import pliant as pl; pl.Simulation; assert callable(pl.load)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_name_that_the_package_has_not_is_answered_with_the_nearest():
+    with pytest.raises(AttributeError, match="no attribute 'simulat'; did you mean 'simulate'"):
+        _ = pl.simulat
+    assert not hasattr(pl, "__path_of_nothing__")
+
+
+def test_the_help_of_the_command_is_there_at_once():
+    code = "import sys, pliant.cli; sys.exit(any(m in sys.modules for m in ('numpy', 'pydantic')))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

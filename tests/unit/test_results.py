@@ -271,5 +271,5 @@ def test_the_default_plot_leaves_out_what_stays_zero(result):
 
 
 def test_a_picture_that_cannot_be_written_is_a_clear_error(result, tmp_path):
-    with pytest.raises(pl.ModelError, match="cannot be written"):
+    with pytest.raises(pl.ModelError, match=r"there is no folder .*none; make it first"):
         result.plot("energy", tmp_path / "none" / "x.png")
