@@ -6,9 +6,11 @@ exit code 1.
 
 from __future__ import annotations
 
+import signal
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -423,6 +425,13 @@ def _run_summary(result: Result, elapsed: float) -> str:
     return text
 
 
+def _exit_by_signal(number: int, _: FrameType | None) -> NoReturn:
+    """The end by a signal as an exception, so that temporary files are removed on the way out."""
+    signal.signal(number, signal.SIG_IGN)  # a second one would stop that halfway
+    raise SystemExit(128 + number)
+
+
 def main() -> None:
     """Entry point of the command."""
+    signal.signal(signal.SIGTERM, _exit_by_signal)
     app()
