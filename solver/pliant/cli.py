@@ -122,9 +122,10 @@ def check(context: typer.Context, model_file: ModelOrFmu, step: Step = None) -> 
     out.print(report.freedoms())
     warnings = report.warnings()
     for warning in warnings:
-        out.print(f"[yellow]warning:[/yellow] {warning}", soft_wrap=True)
+        out.print("warning:", end=" ", style="yellow")
+        out.print(warning, soft_wrap=True)
     if not warnings:
-        out.print("[green]no warnings[/green]")
+        out.print("no warnings", style="green")
 
 
 @app.command()
@@ -170,6 +171,8 @@ def modes(
 
 
 def _assembled_table(assembled: AssembledModes, title: str, count: int) -> Table:
+    from rich.text import Text
+
     from pliant.report import plain_table
 
     left = len(assembled.modes) - count
@@ -185,9 +188,9 @@ def _assembled_table(assembled: AssembledModes, title: str, count: int) -> Table
     for i, mode in enumerate(assembled.modes[:count], start=1):
         shares = [(name, part) for name, part in mode.shares.items() if abs(part) >= 0.005]
         where = ", ".join(f"{name} {part:.0%}" for name, part in shares[:3])
-        frequency = f"{mode.frequency:.4g}"
+        frequency = Text(f"{mode.frequency:.4g}")
         if mode.frequency < 0.0:
-            frequency = "[red]unstable[/red]"
+            frequency = Text("unstable", style="red")
         table.add_row(str(i), frequency, f"{100 * mode.damping:.2g}", where)
     return table
 
