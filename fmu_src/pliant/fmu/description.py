@@ -7,8 +7,10 @@ FMU, and of much use against its readers), bounded counts and depth. Texts come 
 
 from __future__ import annotations
 
+import math
 import re
 import zipfile
+from collections.abc import Iterator
 from io import BytesIO
 from typing import Any
 from xml.parsers import expat
@@ -78,7 +80,7 @@ def judge(text: bytes) -> None:
 
 
 def read(text: bytes) -> tuple[Any, list[str]]:
-    """FMPy's ModelDescription of a judged text, its texts inert, and what is wrong with names."""
+    """FMPy's ModelDescription of a judged text, its texts inert, and faulty names and numbers."""
     from fmpy import read_model_description
 
     try:
@@ -87,7 +89,7 @@ def read(text: bytes) -> tuple[Any, list[str]]:
         problems = validation_problems(text)
         reason = problems[0] if problems else inert(str(error))
         raise HarmfulError(f"cannot be read: {reason}") from None
-    wrong_names = _name_problems(told)
+    wrong = [*_name_problems(told), *_value_problems(told)]
     _make_inert(told, _HEAD)
     for variable in told.modelVariables:
         _make_inert(variable, _TEXTS)
@@ -102,7 +104,7 @@ def read(text: bytes) -> tuple[Any, list[str]]:
                 f"modelIdentifier {inert(identifier, 60)!r} is no identifier of C; it names the "
                 "library and must lead to it alone"
             )
-    return told, wrong_names
+    return told, wrong
 
 
 def _make_inert(part: Any, keys: tuple[str, ...]) -> None:
@@ -145,6 +147,29 @@ def _name_problems(told: Any) -> list[str]:
                 f'for naming convention "{convention}"'
             )
     return problems
+
+
+def _value_problems(told: Any) -> Iterator[str]:
+    """Numbers that XML calls numbers and no computer does: NaN, 1e400."""
+    experiment = told.defaultExperiment
+    step = None if experiment is None else experiment.stepSize
+    if step is not None and not (_is_finite(step) and float(step) > 0.0):
+        yield f"stepSize {inert(str(step), 40)} is not a finite time above zero"
+    for variable in told.modelVariables:
+        start = variable.start
+        if variable.type in ("Real", "Float64", "Float32") and start is not None:
+            numbers = str(start).split() if told.fmiVersion.startswith("3") else [start]
+            wrong = [number for number in numbers if not _is_finite(number)]
+            if wrong:
+                name = inert(str(variable.name), 80)
+                yield f"{name}: the start {inert(str(wrong[0]), 40)} is not a finite number"
+
+
+def _is_finite(text: object) -> bool:
+    try:
+        return math.isfinite(float(str(text)))
+    except ValueError:
+        return False
 
 
 def archive_of(description: bytes) -> BytesIO:
