@@ -195,6 +195,8 @@ def array(
     """
     if isinstance(value, (str, bytes, Mapping, set)) or value is None:
         raise fail(f"{show(value)} is not a list of numbers; give {what}")
+    if _holds_flag(value):  # which numpy would take for 0 or 1
+        raise fail(f"{show(value)} holds something that is not a number; give {what}")
     try:
         raw = np.asarray(value)
     except (ValueError, OverflowError):
@@ -222,6 +224,12 @@ def array(
         raise fail(f"entry {at}, {entry!r}, {span.fault(entry)}")
     result.setflags(write=False)
     return result
+
+
+def _holds_flag(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(map(_holds_flag, value))
+    return isinstance(value, (bool, np.bool_))
 
 
 def _number_or_none(value: Any) -> bool:

@@ -22,7 +22,7 @@ from pliant.reduced import Array
 _SAME_TIME = 1e-9  # relative: times that rounding alone keeps apart
 _LARGEST_FILE = 200_000_000  # bytes
 _LONGEST_LINE = 1_000_000  # characters
-_MOST_CELLS = 10_000_000
+_MOST_CELLS = 5_000_000
 _MOST_PROBLEMS = 20  # told of one file
 _TRUTHS = {"true": 1, "1": 1, "false": 0, "0": 0}
 
@@ -104,7 +104,7 @@ class InputTable:
             raise ModelError.at(
                 str(path), "has no rows; give a line of names, time,joint.elbow.tau, then numbers"
             )
-        data = np.array(cells).reshape(len(numbers), len(head))
+        data = np.frombuffer(cells).reshape(len(numbers), len(head))
         if not problems:
             problems += _time_problems(path, numbers, data[:, head.index("time")])
         if problems:
@@ -154,10 +154,8 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
         if not stat.S_ISREG(state.st_mode):
             raise ModelError.at(str(path), "is no file; give a CSV file of inputs over time")
         if state.st_size > _LARGEST_FILE:
-            raise ModelError.at(
-                str(path),
-                f"has {state.st_size / 1e6:,.0f} MB; at most {_LARGEST_FILE / 1e6:,.0f} MB are read",
-            )
+            size, most = (f"{bytes_ / 1e6:,.0f} MB" for bytes_ in (state.st_size, _LARGEST_FILE))
+            raise ModelError.at(str(path), f"has {size}; at most {most} are read")
         with path.open(newline="", encoding="utf-8-sig") as file:
             reader = csv.reader(_lines(file))
             for row in reader:
