@@ -13,9 +13,9 @@ import time
 import traceback
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "unit"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from wild_values import outcome, spoilt
+from cases.wild_values import outcome, spoilt
 
 
 def main(seconds: float, seed: int) -> int:

@@ -250,8 +250,8 @@ class LoopStart:
         if self.kernel.evaluate().code:
             yield (
                 ("loops",),
-                "have no accelerations at the start: masses, lengths and stiffnesses on their paths "
-                "differ by too many powers of ten, or the axes of a joint there line up",
+                "have no accelerations at the start: masses and lengths on their paths differ by "
+                "too many powers of ten, or the axes of a joint there line up",
             )
             return
         nodes = {node.name: i for i, node in enumerate(self.model.nodes)}

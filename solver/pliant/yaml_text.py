@@ -26,6 +26,7 @@ _MOST_CHARACTERS = 4_000_000
 _MOST_MARKS = 200_000  # colons, commas, brackets, lines
 _MOST_VALUES = 300_000  # with those that aliases repeat
 _DEEPEST = 30  # mappings and lists within one another; a model file has 10
+_MOST_OPEN = 200  # brackets, those in texts and comments too
 _LONGEST_NUMBER = 400  # characters; 1e308 has 309 digits
 
 # ---------------------------------------------------------------------------------- reading
@@ -94,6 +95,10 @@ def _check_size(text: str) -> None:
             f"has {len(text):,} characters beside its lists of numbers; at most "
             f"{_MOST_CHARACTERS:,} are read",
         )
+    codes = np.frombuffer(text.encode("latin-1", "replace"), np.uint8)
+    opened = np.isin(codes, (ord("["), ord("{"))).astype(np.int32)
+    if np.cumsum(opened - np.isin(codes, (ord("]"), ord("}")))).max(initial=0) > _MOST_OPEN:
+        raise UnreadableError(1, _TOO_DEEP)
     marks = sum(text.count(mark) for mark in ":,[{\n")
     if marks > _MOST_MARKS:
         raise UnreadableError(
@@ -152,10 +157,12 @@ class _NumberLists:
     @staticmethod
     def _balanced(run: str) -> str:
         """The part of a run up to the bracket that closes its first one."""
-        codes = np.frombuffer(run.encode("latin-1", "replace"), np.uint8)
-        depth = np.cumsum((codes == ord("[")).astype(np.int64) - (codes == ord("]")))
-        closed = np.flatnonzero(depth == 0)
-        return run[: closed[0] + 1] if len(closed) else ""
+        depth = 0
+        for bracket in re.finditer(r"[\[\]]", run):
+            depth += 1 if bracket.group() == "[" else -1
+            if depth == 0:
+                return run[: bracket.end()]
+        return ""
 
     def value(self, text: str) -> Any:
         """The list that a plain word stands for, or the text with its words put back."""

@@ -131,17 +131,17 @@ def _at(model: Any, place: tuple[Any, ...]) -> Any:
     return model
 
 
-def _listed(value: Any) -> Any:
+def listed(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _listed(item) for key, item in value.items()}
+        return {key: listed(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_listed(item) for item in value]
+        return [listed(item) for item in value]
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def spoilt(rng: random.Random) -> tuple[dict[str, Any], str]:
     """A model with a wild value or two, and what was done to it."""
-    model = copy.deepcopy(_listed(rng.choice(MODELS)))
+    model = copy.deepcopy(listed(rng.choice(MODELS)))
     done = []
     for _ in range(rng.choice((1, 1, 1, 2))):
         places = [place for place in _places(model) if place != ("pliant",)]
@@ -160,7 +160,7 @@ def spoilt(rng: random.Random) -> tuple[dict[str, Any], str]:
 
 
 def outcome(model: dict[str, Any]) -> str:
-    """"refused: ..." or "computed"; an AssertionError for anything else that is not an error."""
+    """ "refused: ..." or "computed"; an AssertionError for anything else that is not an error."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", pl.PliantWarning)
