@@ -23,7 +23,7 @@ help:
 	@echo "make demo     run the space-station arm and leave a plot in build/"
 	@echo "make test     all tests"
 	@echo "make bench    speed against Pinocchio and MuJoCo, table and build/bench.json"
-	@echo "make fuzz     random calls and damaged files against the FMU library, with sanitizers"
+	@echo "make fuzz     random calls and damaged files against the FMU library, wild values in models"
 	@echo "make lint     ruff, mypy, clang-format, warnings of the kernel as errors"
 	@echo "make format   let ruff and clang-format rewrite the sources"
 	@echo "make figures  the plots of the documentation, in build/figures"
@@ -66,6 +66,7 @@ bench: install $(VENV)/.extra-bench
 
 fuzz: install
 	$(BIN)/python build_scripts/fuzz_fmu.py
+	$(BIN)/python build_scripts/fuzz_files.py 120
 
 figures: install $(VENV)/.extra-test
 	$(BIN)/python build_scripts/figures.py

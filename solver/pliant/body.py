@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
@@ -11,18 +12,20 @@ from pliant.fields import (
     Axis,
     Flag,
     Inertia,
+    Mass,
     Name,
-    Number,
-    Positive,
+    Position,
     Rotation,
-    Vector3,
+    Speed,
     array,
     axis_vector,
     inertia_fault,
     inertia_matrix,
+    positives,
     rotation_matrix,
 )
 from pliant.flexible import Beam, Modal
+from pliant.limits import INERTIA
 from pliant.part import Finding, Part, show, suggest
 from pliant.reduced import Array
 
@@ -37,7 +40,7 @@ class Node(Part):
     True
     """
 
-    at: Vector3 | None = None
+    at: Position | None = None
     """Undeformed position in the head frame, m. Left out for ``head``, the ``tip`` of a beam and
     the nodes of modal data, whose places are known."""
     rotation: Rotation = None
@@ -60,11 +63,11 @@ class Wheel(Part):
 
     axis: Axis
     """The spin axis in the node's frame."""
-    inertia: Positive
+    inertia: Annotated[float, positives(INERTIA)]
     """The inertia about the spin axis, kg m2."""
     node: Name = "head"
     """The node of the body that carries it."""
-    speed: Number = 0.0
+    speed: Speed = 0.0
     """Start speed relative to the body, rad/s."""
 
 
@@ -79,9 +82,9 @@ class Body(Part):
     ('head', 'pad')
     """
 
-    mass: Positive | None = None
+    mass: Mass | None = None
     """The mass of a rigid body, kg."""
-    com: Vector3 = Field(default_factory=lambda: array([0, 0, 0], (3,), what=""))
+    com: Position = Field(default_factory=lambda: array([0, 0, 0], (3,), what=""))
     """Centre of mass in the head frame (or that of ``mass_at``), m."""
     inertia: Inertia | None = None
     """The inertia of a rigid body about its centre of mass, axes of the head frame (or that of

@@ -52,6 +52,9 @@ from pliant.reduced import Array
 Source = tuple[str, int]
 
 
+_INDEX = re.compile(r"\[([0-9]{1,9})\]\Z", re.ASCII)  # FMUs of others have indices elsewhere too
+
+
 class Named(Protocol):
     """Anything that patterns choose among."""
 
@@ -81,8 +84,8 @@ class Channel:
     @property
     def component(self) -> int:
         """The index in the name, 0 if it has none."""
-        inside = self.name.partition("[")[2]
-        return int(inside[:-1]) if inside else 0
+        found = _INDEX.search(self.name)
+        return int(found[1]) if found else 0
 
 
 @dataclass(frozen=True)
@@ -248,7 +251,7 @@ _N = TypeVar("_N", bound=Named)
 
 def base_of(name: str) -> str:
     """A name without its index."""
-    return name.partition("[")[0]
+    return _INDEX.sub("", name)
 
 
 def choose(named: Sequence[_N], patterns: Iterable[str], what: str = "record") -> list[_N]:

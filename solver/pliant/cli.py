@@ -6,9 +6,11 @@ exit code 1.
 
 from __future__ import annotations
 
+import signal
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -127,9 +129,10 @@ def check(context: typer.Context, model_file: ModelOrFmu, step: Step = None) -> 
     out.print(report.freedoms())
     warnings = report.warnings()
     for warning in warnings:
-        out.print(f"[yellow]warning:[/yellow] {warning}", soft_wrap=True)
+        out.print("warning:", end=" ", style="yellow")
+        out.print(warning, soft_wrap=True)
     if not warnings:
-        out.print("[green]no warnings[/green]")
+        out.print("no warnings", style="green")
 
 
 @app.command()
@@ -175,6 +178,8 @@ def modes(
 
 
 def _assembled_table(assembled: AssembledModes, title: str, count: int) -> Table:
+    from rich.text import Text
+
     from pliant.notebook import energy_places
     from pliant.report import plain_table
 
@@ -190,9 +195,9 @@ def _assembled_table(assembled: AssembledModes, title: str, count: int) -> Table
     table.add_column("potential energy in")
     for i, mode in enumerate(assembled.modes[:count], start=1):
         where = energy_places(mode)
-        frequency = f"{mode.frequency:.4g}"
+        frequency = Text(f"{mode.frequency:.4g}")
         if mode.frequency < 0.0:
-            frequency = "[red]unstable[/red]"
+            frequency = Text("unstable", style="red")
         table.add_row(str(i), frequency, f"{100 * mode.damping:.2g}", where)
     return table
 
@@ -449,6 +454,13 @@ def _run_summary(result: Result, elapsed: float) -> str:
     return text
 
 
+def _exit_by_signal(number: int, _: FrameType | None) -> NoReturn:
+    """The end by a signal as an exception, so that temporary files are removed on the way out."""
+    signal.signal(number, signal.SIG_IGN)  # a second one would stop that halfway
+    raise SystemExit(128 + number)
+
+
 def main() -> None:
     """Entry point of the command."""
+    signal.signal(signal.SIGTERM, _exit_by_signal)
     app()

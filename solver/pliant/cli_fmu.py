@@ -27,14 +27,14 @@ def check_fmu(path: Path) -> None:
     out = console()
     fmu = FmuFile(path)
     for line in fmu.summary():
-        out.print(line, soft_wrap=True, markup=False)
+        out.print(line, soft_wrap=True)
     for table in fmu.tables():
         out.print()
         out.print(table)
     out.print()
     if fmu.problems:
         raise PliantError("\n".join(f"{path}: {problem}" for problem in fmu.problems))
-    out.print("[green]valid[/green]")
+    out.print("valid", style="green")
 
 
 @reported

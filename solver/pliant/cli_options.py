@@ -94,7 +94,7 @@ def reported(command: Callable[_P, None]) -> Callable[_P, None]:
 def _printed_warnings() -> Iterator[None]:
     """Warnings of pliant on stderr as ``check`` prints them, without the lines of Python."""
     with warnings.catch_warnings():
-        others, errors = warnings.showwarning, Console(stderr=True, highlight=False)
+        others, errors = warnings.showwarning, console(stderr=True)
 
         def show(
             message: Warning | str,
@@ -107,8 +107,8 @@ def _printed_warnings() -> Iterator[None]:
             if not issubclass(category, PliantWarning):
                 others(message, category, filename, lineno, file, line)
                 return
-            errors.print("[yellow]warning:[/yellow]", end=" ")
-            errors.print(str(message), soft_wrap=True, markup=False)
+            errors.print("warning:", end=" ", style="yellow")
+            errors.print(str(message), soft_wrap=True)
 
         warnings.simplefilter("always", PliantWarning)
         warnings.showwarning = show
@@ -150,5 +150,6 @@ def check_writable(path: Path, endings: tuple[str, ...]) -> None:
         raise ModelError.at(str(path), f"there is no folder {path.parent}; make it first")
 
 
-def console() -> Console:
-    return Console(highlight=False)
+def console(stderr: bool = False) -> Console:
+    """Prints what it is given to the letter: names and texts may come from anybody."""
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False)

@@ -247,6 +247,13 @@ class LoopStart:
     def turned_over(self) -> Iterator[Finding]:
         """Loops about one axis that close with the axis of the child pointing backwards."""
         self._put(self.q)
+        if self.kernel.evaluate().code:
+            yield (
+                ("loops",),
+                "have no accelerations at the start: masses and lengths on their paths differ by "
+                "too many powers of ten, or the axes of a joint there line up",
+            )
+            return
         nodes = {node.name: i for i, node in enumerate(self.model.nodes)}
         bodies = self.model.mechanism.bodies
 

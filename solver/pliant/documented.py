@@ -19,24 +19,35 @@ if TYPE_CHECKING:
 
     from pliant.part import Part
 
-# Kinds of values by the names that annotations have for them (fields.py and others).
+# Kinds of values by the names that annotations have for them, or for what makes them (fields.py and
+# others).
 _KINDS = {
     "Number": "number",
-    "Positive": "number above 0",
-    "NotNegative": "number, 0 or above",
+    "numbers": "number",
+    "Angle": "number",
+    "Speed": "number",
+    "positives": "number above 0",
+    "Length": "number above 0",
+    "Mass": "number above 0",
+    "not_negatives": "number, 0 or above",
+    "Distance": "number, 0 or above",
+    "MassOrNone": "number, 0 or above",
+    "whole": "whole number",
     "Flag": "True or False",
     "Text": "text",
     "Name": "name",
-    "Vector3": "3 numbers",
-    "NumberOrList": "number or list of numbers",
-    "NotNegativeOrList": "number or list of numbers, 0 or above",
-    "PositivePair": "number or 2 numbers, above 0",
+    "Position": "3 numbers",
+    "lists": "number or list of numbers",
+    "not_negative_lists": "number or list of numbers, 0 or above",
+    "positive_pairs": "number or 2 numbers, above 0",
     "Axis": "'x', 'y', 'z', '-x', '-y', '-z' or 3 numbers",
     "Rotation": "quaternion, 3 x 3 matrix or {axis, angle}",
     "Inertia": "3, 6 or 3 x 3 numbers",
     "PointInertia": "3, 6 or 3 x 3 numbers",
     "Times": "list of numbers",
     "Table": "list of numbers or of rows",
+    "RateTable": "list of numbers or of rows",
+    "AccelerationTable": "list of numbers or of rows",
     "Values": "number, list of numbers or of rows",
     "MotionField": "Motion, function of time or 'input'",
     "Patterns": "list of patterns",
@@ -98,13 +109,20 @@ def kind_text(cls: type[Part], name: str) -> str:
         written = inspect.get_annotations(above).get(name)
         if isinstance(written, str):
             alternatives = [word for word in written.split(" | ") if word != "None"]
-            if all(word in _KINDS for word in alternatives):
-                return " or ".join(_KINDS[word] for word in alternatives)
+            kinds = [_KINDS.get(_maker(word)) for word in alternatives]
+            if all(kinds):
+                return " or ".join(kind for kind in kinds if kind)
             held = re.fullmatch(r"(dict\[Name, |list\[|)(\w+)\]?", " | ".join(alternatives))
             if held:
                 return {"list[": "list of ", "": ""}.get(held[1], "dict by name of ") + held[2]
             break
     return _resolved(cls.model_fields[name].annotation)
+
+
+def _maker(written: str) -> str:
+    """Of ``Annotated[float, positives(MASS)]``, ``positives``; of a plain name, the name."""
+    made = re.fullmatch(r"Annotated\[\w+, (?:PlainValidator\()?(\w+)\(.*\]", written)
+    return made[1] if made else written
 
 
 def _resolved(annotation: Any) -> str:

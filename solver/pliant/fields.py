@@ -16,6 +16,17 @@ from numpy.typing import ArrayLike
 from pydantic import GetPydanticSchema, PlainValidator
 from pydantic_core import CoreSchema, core_schema
 
+from pliant.limits import (
+    ANGLE,
+    ANYTHING,
+    DIRECTION,
+    INERTIA,
+    LENGTH,
+    LONGEST_NAME,
+    MASS,
+    SPEED,
+    Span,
+)
 from pliant.part import Finding, Part, fail, show, suggest
 from pliant.reduced import Array
 
@@ -29,8 +40,8 @@ ORTHONORMAL = 1e-6
 # ------------------------------------------------------------------------------------ numbers
 
 
-def number(value: Any) -> float:
-    """A finite number; text and truth values are refused."""
+def number(value: Any, span: Span = ANYTHING) -> float:
+    """A finite number within its span; text and truth values are refused."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if isinstance(value, (bool, np.bool_)) or not isinstance(
@@ -43,20 +54,26 @@ def number(value: Any) -> float:
         raise fail(f"{show(value)} is too large; give a number below 1e308") from None
     if not np.isfinite(result):
         raise fail(f"{result} is not finite; give a number")
+    fault = span.fault(result)
+    if fault:
+        raise fail(f"{show(result)} {fault}")
     return result
 
 
-def positive(value: Any) -> float:
+def positive(value: Any, span: Span = ANYTHING) -> float:
     """A number above zero."""
-    result = number(value)
+    result = number(value, span)
     if result <= 0:
         raise fail(f"{show(result)} is not above zero; give a positive number")
+    fault = span.fault(result, above_zero=True)
+    if fault:
+        raise fail(f"{show(result)} {fault}")
     return result
 
 
-def not_negative(value: Any) -> float:
+def not_negative(value: Any, span: Span = ANYTHING) -> float:
     """Zero or a number above it."""
-    result = number(value)
+    result = number(value, span)
     if result < 0:
         raise fail(f"{show(result)} is negative; give zero or a positive number")
     return result
@@ -69,14 +86,16 @@ def flag(value: Any) -> bool:
     raise fail(f"{show(value)} is neither true nor false; write true or false")
 
 
-def whole(low: int) -> Callable[[Any], int]:
-    """A checker of whole numbers from ``low`` on."""
+def whole(low: int, high: int) -> Callable[[Any], int]:
+    """A checker of whole numbers from ``low`` to ``high``."""
 
     def check(value: Any) -> int:
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
             raise fail(f"{show(value)} is not a whole number; give a whole number")
         if value < low:
-            raise fail(f"{value} is too small; give at least {low}")
+            raise fail(f"{show(value)} is too small; give at least {low}")
+        if value > high:
+            raise fail(f"{show(value)} is too large; give at most {high}")
         return int(value)
 
     return check
@@ -120,6 +139,8 @@ def name(value: Any) -> str:
             f"{show(value)} is not a name; leave out dots and brackets, which separate the parts "
             "of a path such as hand.pad"
         )
+    if len(value) > LONGEST_NAME:
+        raise fail(f"{show(value)} is too long; give a name of at most {LONGEST_NAME} characters")
     return value
 
 
@@ -130,9 +151,27 @@ def text(value: Any) -> str:
     return value
 
 
-Number: TypeAlias = Annotated[float, PlainValidator(number)]
-Positive: TypeAlias = Annotated[float, PlainValidator(positive)]
-NotNegative: TypeAlias = Annotated[float, PlainValidator(not_negative)]
+def numbers(span: Span) -> PlainValidator:
+    """A validator of numbers of a quantity."""
+    return PlainValidator(lambda value: number(value, span))
+
+
+def positives(span: Span) -> PlainValidator:
+    """The same for numbers above zero."""
+    return PlainValidator(lambda value: positive(value, span))
+
+
+def not_negatives(span: Span) -> PlainValidator:
+    """The same for zero and numbers above it."""
+    return PlainValidator(lambda value: not_negative(value, span))
+
+
+Angle: TypeAlias = Annotated[float, numbers(ANGLE)]
+Speed: TypeAlias = Annotated[float, numbers(SPEED)]
+Length: TypeAlias = Annotated[float, positives(LENGTH)]
+Distance: TypeAlias = Annotated[float, not_negatives(LENGTH)]
+Mass: TypeAlias = Annotated[float, positives(MASS)]
+MassOrNone: TypeAlias = Annotated[float, not_negatives(MASS)]
 Flag: TypeAlias = Annotated[bool, PlainValidator(flag)]
 Text: TypeAlias = Annotated[str, PlainValidator(text)]
 Name: TypeAlias = Annotated[str, PlainValidator(name)]
@@ -140,8 +179,14 @@ Name: TypeAlias = Annotated[str, PlainValidator(name)]
 # ------------------------------------------------------------------------------------- arrays
 
 
-def array(value: Any, *shapes: tuple[int | None, ...], what: str, unbounded: bool = False) -> Array:
-    """A read-only float64 copy in one of the shapes (None: any length), all finite.
+def array(
+    value: Any,
+    *shapes: tuple[int | None, ...],
+    what: str,
+    unbounded: bool = False,
+    span: Span = ANYTHING,
+) -> Array:
+    """A read-only float64 copy in one of the shapes (None: any length), all finite, in their span.
 
     With ``unbounded`` None and infinity are allowed and None becomes NaN: "no limit here".
 
@@ -150,12 +195,17 @@ def array(value: Any, *shapes: tuple[int | None, ...], what: str, unbounded: boo
     """
     if isinstance(value, (str, bytes, Mapping, set)) or value is None:
         raise fail(f"{show(value)} is not a list of numbers; give {what}")
+    if _holds_flag(value):  # which numpy would take for 0 or 1
+        raise fail(f"{show(value)} holds something that is not a number; give {what}")
     try:
         raw = np.asarray(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise fail(f"{show(value)} has rows of different lengths; give {what}") from None
     if unbounded and raw.dtype.kind == "O" and all(_number_or_none(item) for item in raw.flat):
-        raw = raw.astype(np.float64)
+        try:
+            raw = raw.astype(np.float64)
+        except OverflowError:
+            raise fail(f"{show(value)} holds a number that is too large; give {what}") from None
     if raw.dtype.kind not in "iuf" and raw.size:
         raise fail(f"{show(value)} holds something that is not a number; give {what}")
     result = raw.astype(np.float64)
@@ -167,8 +217,19 @@ def array(value: Any, *shapes: tuple[int | None, ...], what: str, unbounded: boo
         place = np.argwhere(~np.isfinite(result))[0]
         at = "".join(f"[{i}]" for i in place)
         raise fail(f"entry {at} is {result[tuple(place)]}, not finite; give finite numbers")
+    beyond = np.argwhere(np.isfinite(result) & (np.abs(result) > span.most))
+    if len(beyond):
+        entry = float(result[tuple(beyond[0])])
+        at = "".join(f"[{i}]" for i in beyond[0])
+        raise fail(f"entry {at}, {entry!r}, {span.fault(entry)}")
     result.setflags(write=False)
     return result
+
+
+def _holds_flag(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(map(_holds_flag, value))
+    return isinstance(value, (bool, np.bool_))
 
 
 def _number_or_none(value: Any) -> bool:
@@ -181,9 +242,9 @@ def _fits(shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
     )
 
 
-def shaped(*shapes: tuple[int | None, ...], what: str) -> PlainValidator:
+def shaped(*shapes: tuple[int | None, ...], what: str, span: Span = ANYTHING) -> PlainValidator:
     """A validator of arrays; see ``array``."""
-    return PlainValidator(lambda value: array(value, *shapes, what=what))
+    return PlainValidator(lambda value: array(value, *shapes, what=what, span=span))
 
 
 def is_single(value: Any) -> bool:
@@ -191,35 +252,53 @@ def is_single(value: Any) -> bool:
     return np.ndim(value) == 0 if isinstance(value, np.ndarray) else np.isscalar(value)
 
 
-def number_or_list(value: Any) -> float | Array:
+def number_or_list(value: Any, span: Span = ANYTHING) -> float | Array:
     """One number, or a list of numbers."""
-    return number(value) if is_single(value) else array(value, (None,), what="a list of numbers")
+    if is_single(value):
+        return number(value, span)
+    return array(value, (None,), what="a list of numbers", span=span)
 
 
-def not_negative_or_list(value: Any) -> float | Array:
+def not_negative_or_list(value: Any, span: Span = ANYTHING) -> float | Array:
     """One number or a list, none below zero."""
-    result = number_or_list(value)
+    result = number_or_list(value, span)
     if np.any(np.asarray(result) < 0):
         raise fail(f"{show(result)} has a negative entry; give zero or positive numbers")
     return result
 
 
-def positive_pair(value: Any) -> float | Array:
+def positive_pair(value: Any, span: Span = ANYTHING) -> float | Array:
     """One number for both planes or [about y, about z]; null (infinity) is a rigid plane."""
     if is_single(value):
-        return positive(value)
-    given = array(value, (2,), what="a number or [y, z]", unbounded=True)
+        return positive(value, span)
+    given = array(value, (2,), what="a number or [y, z]", unbounded=True, span=span)
     result = np.where(np.isnan(given), np.inf, given)
     if not (result > 0).all():
         raise fail(f"{show(result)} has an entry not above zero; give positive numbers")
+    for entry in map(float, result[np.isfinite(result)]):
+        fault = span.fault(entry, above_zero=True)
+        if fault:
+            raise fail(f"{entry!r} {fault}")
     result.setflags(write=False)
     return result
 
 
-Vector3: TypeAlias = Annotated[ArrayLike, shaped((3,), what="3 numbers [x, y, z]")]
-NumberOrList: TypeAlias = Annotated[ArrayLike, PlainValidator(number_or_list)]
-NotNegativeOrList: TypeAlias = Annotated[ArrayLike, PlainValidator(not_negative_or_list)]
-PositivePair: TypeAlias = Annotated[ArrayLike, PlainValidator(positive_pair)]
+def lists(span: Span) -> PlainValidator:
+    """A validator of one number or a list of them."""
+    return PlainValidator(lambda value: number_or_list(value, span))
+
+
+def not_negative_lists(span: Span) -> PlainValidator:
+    """The same, none below zero."""
+    return PlainValidator(lambda value: not_negative_or_list(value, span))
+
+
+def positive_pairs(span: Span) -> PlainValidator:
+    """A validator of one number for both planes or a pair."""
+    return PlainValidator(lambda value: positive_pair(value, span))
+
+
+Position: TypeAlias = Annotated[ArrayLike, shaped((3,), what="3 numbers [x, y, z]", span=LENGTH)]
 
 # --------------------------------------------------------------------------- axes, rotations
 
@@ -240,7 +319,7 @@ def axis(value: Any) -> str | Array:
                 f"{show(value)} is not an axis; {hint}write x, y, z, -x, -y, -z or 3 numbers"
             )
         return value.removeprefix("+")
-    result = array(value, (3,), what="x, y, z, -x, -y, -z or 3 numbers")
+    result = array(value, (3,), what="x, y, z, -x, -y, -z or 3 numbers", span=DIRECTION)
     if np.linalg.norm(result) < 1e-12:
         raise fail(f"{show(result)} has no length; give a direction such as [0, 0, 1] or z")
     return result
@@ -268,9 +347,9 @@ class AxisAngle(Part):
 
     axis: Axis
     """The axis to turn about: x, y, z, -x, -y, -z or 3 numbers."""
-    angle: Number | None = None
+    angle: Angle | None = None
     """The angle in radians."""
-    degrees: Number | None = None
+    degrees: Angle | None = None
     """The angle in degrees, instead of ``angle``."""
 
     def _findings(self) -> Iterator[Finding]:
@@ -403,10 +482,13 @@ def inertia(may_vanish: bool) -> Callable[[Any], Array]:
 
     def check(value: Any) -> Array:
         what = "3 numbers, 6 numbers [xx, yy, zz, xy, xz, yz] or a 3 x 3 matrix"
-        result = array(value, (3,), (6,), (3, 3), what=what)
+        result = array(value, (3,), (6,), (3, 3), what=what, span=INERTIA)
         if result.ndim == 2 and np.abs(result - result.T).max() > TRIANGLE * np.abs(result).max():
             raise fail(f"{show(result)} is not symmetric; give a symmetric inertia")
         fault = inertia_fault(inertia_matrix(result), may_vanish=may_vanish)
+        largest = float(np.abs(result).max())
+        if not fault:
+            fault = INERTIA.fault(largest, above_zero=True)
         if fault:
             raise fail(f"{show(result)} {fault}")
         return result

@@ -15,18 +15,30 @@ from pydantic import Field, PlainValidator
 
 from pliant.beam import KINDS, TIP_LOADS
 from pliant.fields import (
+    Distance,
     Flag,
+    Length,
+    MassOrNone,
     Name,
-    NotNegative,
-    NotNegativeOrList,
     PointInertia,
-    Positive,
-    Vector3,
+    Position,
     array,
     choice,
+    not_negative_lists,
+    positives,
     shaped,
     whole,
     words,
+)
+from pliant.limits import (
+    DAMPING_RATIO,
+    FREQUENCY,
+    MODAL_MATRIX,
+    MOST_ASKED,
+    MOST_ELEMENTS,
+    MOST_MODES,
+    SECOND_ORDER_SHAPE,
+    SHAPE,
 )
 from pliant.part import Finding, Part, fail, show
 from pliant.reduced import Array, InertiaModel
@@ -44,21 +56,21 @@ SYMMETRIC = 1e-9
 class Station(SectionData):
     """Section of a tapered beam at one place; what it does not give is the beam's own value."""
 
-    at: NotNegative
+    at: Distance
     """The distance x from the head, m."""
 
 
 class Lump(Part):
     """A rigid mass fixed to the beam's section at a station, as a body welded on would be."""
 
-    at: NotNegative
+    at: Distance
     """The distance x of the section from the head, m."""
-    mass: NotNegative
+    mass: MassOrNone
     """The mass, kg."""
     inertia: PointInertia = Field(default_factory=lambda: array([0, 0, 0], (3,), what=""))
     """Inertia about the lump's centre of mass, head axes, kg m2: 3 numbers, 6 numbers
     [xx, yy, zz, xy, xz, yz] or 3 x 3; may be zero."""
-    offset: Vector3 = Field(default_factory=lambda: array([0, 0, 0], (3,), what=""))
+    offset: Position = Field(default_factory=lambda: array([0, 0, 0], (3,), what=""))
     """Centre of mass relative to [at, 0, 0], head axes, m."""
 
 
@@ -73,17 +85,17 @@ class Modes(Part):
     (Modes(below_hz=50.0), Modes(count=6, kinds=('bending',)), Modes(bending=2, torsion=1))
     """
 
-    count: Annotated[int, PlainValidator(whole(0))] | None = None
+    count: Annotated[int, PlainValidator(whole(0, MOST_ASKED))] | None = None
     """Number of modes, the lowest of all ``kinds``; 0 makes the beam rigid."""
-    below_hz: Positive | None = None
+    below_hz: Annotated[float, positives(FREQUENCY)] | None = None
     """Keep the modes of the given ``kinds`` that make the frequencies of the assembled model right
     up to this one, Hz: those with a frequency below three times this. With ``shapes: cantilever``
     those below it, which promises nothing about the assembled model."""
-    bending: Annotated[int, PlainValidator(whole(0))] | None = None
+    bending: Annotated[int, PlainValidator(whole(0, MOST_ASKED))] | None = None
     """Number of bending modes in each plane."""
-    torsion: Annotated[int, PlainValidator(whole(0))] | None = None
+    torsion: Annotated[int, PlainValidator(whole(0, MOST_ASKED))] | None = None
     """Number of torsion modes."""
-    axial: Annotated[int, PlainValidator(whole(0))] | None = None
+    axial: Annotated[int, PlainValidator(whole(0, MOST_ASKED))] | None = None
     """Number of axial modes."""
     kinds: Annotated[tuple[str, ...], PlainValidator(words(*KINDS))] = KINDS
     """Kinds that ``count`` and ``below_hz`` look at: bending, torsion, axial."""
@@ -117,7 +129,7 @@ class Beam(SectionData):
     (50.0, 20)
     """
 
-    length: Positive
+    length: Length
     """The length, m."""
     modes: Modes | None = None
     """The modes to keep, such as {count: 6} or {below_hz: 50}. If left out: two bending shapes in
@@ -135,9 +147,9 @@ class Beam(SectionData):
     the outer ones. Two stations at one place make a step."""
     lumps: list[Lump] = Field(default_factory=list)
     """Rigid masses fixed to the beam."""
-    elements: Annotated[int, PlainValidator(whole(1))] = 20
+    elements: Annotated[int, PlainValidator(whole(1, MOST_ELEMENTS))] = 20
     """Number of finite elements over the length."""
-    damping: NotNegativeOrList = 0.0
+    damping: Annotated[ArrayLike, not_negative_lists(DAMPING_RATIO)] = 0.0
     """Damping ratio of every mode, or a list with one for each mode kept."""
     stiffening: Flag = True
     """Whether bending and twist shorten the beam, so that tension stiffens it and compression
@@ -205,10 +217,12 @@ def modal_matrix(may_vanish: bool) -> Callable[[Any], Array]:
     """A checker of modal stiffness (positive definite) and damping (semidefinite)."""
 
     def check(value: Any) -> Array:
-        M = array(value, (None, None), (0,), what="an n x n matrix")
+        M = array(value, (None, None), (0,), what="an n x n matrix", span=MODAL_MATRIX)
         M = M.reshape(0, 0) if M.size == 0 else M  # no modes: [] in a file
         if M.shape[0] != M.shape[1]:
             raise fail(f"is {M.shape[0]} x {M.shape[1]}; give a row and a column for each mode")
+        if len(M) > MOST_MODES:
+            raise fail(f"has {len(M)} modes; give at most {MOST_MODES}, the lowest")
         scale = np.abs(M).max(initial=0.0)
         gap = np.abs(M - M.T)
         if gap.max(initial=0.0) > SYMMETRIC * scale:
@@ -234,14 +248,16 @@ def modal_matrix(may_vanish: bool) -> Callable[[Any], Array]:
 
 
 _SHAPE = "3 x n numbers: a row each for x, y, z, a column for each mode"
-_Shape = Annotated[ArrayLike, shaped((3, None), what=_SHAPE)]
-_Shape2 = Annotated[ArrayLike, shaped((3, None, None), what="3 x n x n numbers")]
+_Shape = Annotated[ArrayLike, shaped((3, None), what=_SHAPE, span=SHAPE)]
+_Shape2 = Annotated[
+    ArrayLike, shaped((3, None, None), what="3 x n x n numbers", span=SECOND_ORDER_SHAPE)
+]
 
 
 class ModalNode(Part):
     """A named node of a body given by modal data."""
 
-    at: Vector3
+    at: Position
     """The undeformed position in the head frame, m."""
     phi: _Shape
     """Translation shapes, 3 x n: displacement phi q."""
@@ -255,7 +271,7 @@ class ModalNode(Part):
 class ModalPoint(ModalNode):
     """A mass point of a body given by modal data."""
 
-    mass: NotNegative
+    mass: MassOrNone
     """The mass, kg."""
     inertia: PointInertia | None = None
     """Inertia about the point, head axes, kg m2: 3 numbers, 6 numbers [xx, yy, zz, xy, xz, yz]

@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import PlainValidator
 
-from pliant.fields import Flag, Positive, choice
+from pliant.fields import Flag, choice, positives
+from pliant.limits import STEP
 from pliant.options import ALGORITHMS, INTEGRATORS
 from pliant.part import Part, fail, show
 
@@ -38,7 +39,7 @@ class Fmu(Part):
     ('node.boom.tip', 'joint.*.reaction')
     """
 
-    step: Positive | None = None
+    step: Annotated[float, positives(STEP)] | None = None
     """Internal step, s; the FMU's parameter solver.h changes it. Left out: a millisecond, or what
     the model needs to be followed and stable if that is shorter."""
     integrator: Annotated[

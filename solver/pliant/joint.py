@@ -15,21 +15,22 @@ from pydantic import Field, PlainValidator
 
 from pliant.fields import (
     Axis,
-    NotNegativeOrList,
-    NumberOrList,
-    Positive,
+    Position,
     Rotation,
     Text,
-    Vector3,
     array,
     axis,
     axis_rotation,
     axis_vector,
     choice,
     is_single,
+    lists,
+    not_negative_lists,
     number,
     positive,
+    positives,
 )
+from pliant.limits import COORDINATE, DAMPING, EFFORT, SPEED, STIFFNESS
 from pliant.motion import INPUT, InputMotion, Motion, MotionField, function_findings
 from pliant.part import Finding, Part, fail, show
 from pliant.reduced import Array
@@ -99,20 +100,20 @@ class Spring(Part):
     rotations: the potential is 1/2 stiffness |rotation vector|^2 and rest is zero.
     """
 
-    stiffness: NotNegativeOrList
+    stiffness: Annotated[ArrayLike, not_negative_lists(STIFFNESS)]
     """The stiffness, N/m or N m/rad: one number, or one for each dof."""
-    rest: NumberOrList = 0.0
+    rest: Annotated[ArrayLike, lists(COORDINATE)] = 0.0
     """Rest position, m or rad: one number, or one for each dof."""
 
 
 class Friction(Part):
     """Friction on each dof: effort = -viscous u - coulomb tanh(u / transition_speed)."""
 
-    viscous: NotNegativeOrList = 0.0
+    viscous: Annotated[ArrayLike, not_negative_lists(DAMPING)] = 0.0
     """Viscous coefficient, N s/m or N m s/rad: one number, or one for each dof."""
-    coulomb: NotNegativeOrList = 0.0
+    coulomb: Annotated[ArrayLike, not_negative_lists(EFFORT)] = 0.0
     """Coulomb friction, N or N m: one number, or one for each dof."""
-    transition_speed: Positive = 1e-3
+    transition_speed: Annotated[float, positives(SPEED)] = 1e-3
     """Speed over which Coulomb friction changes sign smoothly, m/s or rad/s."""
 
 
@@ -121,9 +122,9 @@ def _limits(none: float) -> PlainValidator:
 
     def check(value: Any) -> float | Array:
         if is_single(value):
-            return number(value)
+            return number(value, COORDINATE)
         what = "a number, or a list of numbers and nulls"
-        given = array(value, (None,), what=what, unbounded=True)
+        given = array(value, (None,), what=what, unbounded=True, span=COORDINATE)
         result = np.where(np.isnan(given), none, given)
         result.setflags(write=False)
         return result
@@ -133,8 +134,8 @@ def _limits(none: float) -> PlainValidator:
 
 def _positive_or_list(value: Any) -> float | Array:
     if is_single(value):
-        return positive(value)
-    result = array(value, (None,), what="a number or a list of numbers")
+        return positive(value, STIFFNESS)
+    result = array(value, (None,), what="a number or a list of numbers", span=STIFFNESS)
     if (result <= 0).any():
         raise fail(f"{show(result)} has an entry not above zero; give positive numbers")
     return result
@@ -149,7 +150,7 @@ class Stops(Part):
     """Upper limit, m or rad: one number, or one for each dof with null for none."""
     stiffness: Annotated[ArrayLike, PlainValidator(_positive_or_list)]
     """The stiffness of the stops, N/m or N m/rad: one number, or one for each dof."""
-    damping: NotNegativeOrList = 0.0
+    damping: Annotated[ArrayLike, not_negative_lists(DAMPING)] = 0.0
     """Damping while a stop is touched, N s/m or N m s/rad."""
 
     def _findings(self) -> Iterator[Finding]:
@@ -234,7 +235,7 @@ class Joint(Part):
     and the old origin stays available to joints and loads as "forearm.origin"."""
     parent: Text = "ground"
     """The node that the joint hangs on: "ground", "boom.tip", or "boom" for its head."""
-    at: Vector3 = Field(default_factory=lambda: array([0, 0, 0], (3,), what=""))
+    at: Position = Field(default_factory=lambda: array([0, 0, 0], (3,), what=""))
     """Origin of the joint frame in the parent's node frame, m."""
     rotation: Rotation = None
     """Axes of the joint frame in the parent's node frame: quaternion, matrix or axis and angle."""
@@ -246,10 +247,10 @@ class Joint(Part):
     """Up to three axes of translation of a general joint."""
     rotations: _AxisList = ()
     """Up to three axes of rotation of a general joint, in sequence."""
-    start: NumberOrList | None = None
+    start: Annotated[ArrayLike, lists(COORDINATE)] | None = None
     """Start position: one number for one dof, otherwise a list; a quaternion is w, x, y, z, and
     a free joint has 7 numbers, x, y, z and the quaternion. Zero (no rotation) if left out."""
-    speed: NumberOrList | None = None
+    speed: Annotated[ArrayLike, lists(SPEED)] | None = None
     """Start speed, one number for each dof; zero if left out."""
     spring: Spring | None = None
     """A spring along or about the axes."""

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from pydantic import PlainValidator
 
 from pliant.fields import Text, array, choice, is_single, number
+from pliant.limits import EFFORT
 from pliant.motion import Times, time_findings
 from pliant.part import Finding, Part, show
 from pliant.reduced import Array
@@ -17,7 +18,9 @@ from pliant.reduced import Array
 
 def _values(value: Any) -> float | Array:
     what = "a number, a list, or a row of numbers for each time"
-    return number(value) if is_single(value) else array(value, (None,), (None, None), what=what)
+    if is_single(value):
+        return number(value, EFFORT)
+    return array(value, (None,), (None, None), what=what, span=EFFORT)
 
 
 Values: TypeAlias = Annotated[ArrayLike, PlainValidator(_values)]

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 from pydantic import PlainValidator
 
-from pliant.fields import NumberOrList, Text, name
+from pliant.fields import Text, lists, name
 from pliant.joint import Joint, Layout
+from pliant.limits import COORDINATE, SPEED
 from pliant.motion import INPUT
 from pliant.part import Finding, fail, show
 from pliant.reduced import Array
@@ -49,9 +51,9 @@ class Loop(Joint):
     """The other node that the loop ties: "wheel.rim", or "wheel" for its head."""
     parent: Text = "ground"
     """The node that carries the joint frame: "ground", "rod.tip", or "rod" for its head."""
-    start: NumberOrList | None = None
+    start: Annotated[ArrayLike, lists(COORDINATE)] | None = None
     """Only of joints in the tree, which says where a loop's nodes are; leave it out."""
-    speed: NumberOrList | None = None
+    speed: Annotated[ArrayLike, lists(SPEED)] | None = None
     """Only of joints in the tree, which says how a loop's nodes move; leave it out."""
     closed_by: _NameList = ()
     """Joints that may be moved from their start, until the loop closes."""

@@ -7,6 +7,7 @@ The file begins with ``pliant: 1``, the version of the format; the other keys ar
 from __future__ import annotations
 
 import difflib
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from pliant.system import System, survey_data
 from pliant.yaml_text import UnreadableError, read, write
 
 FORMAT = 1
+LARGEST_FILE = 16_000_000  # bytes; tables of numbers take ten times theirs while they are read
+_MOST_PROBLEMS = 100  # told of one file
 
 _FOREIGN = "not a pliant model file; such a file begins with the line 'pliant: 1'"
 _BINARY = {
@@ -96,10 +99,16 @@ def from_yaml(text: str, file: str = "model.yaml") -> System:
 
         findings = findings + reduce_bodies(survey.parts.bodies, {})[1]
     found += [
-        (source.line(place), Problem(source.where(place), message)) for place, message in findings
+        (source.line(place), Problem(source.where(place), message))
+        for place, message in findings
+        if place not in document.unreadable
     ]
     if found or survey.system is None:
-        raise ModelError(problem for _, problem in sorted(found, key=lambda item: item[0]))
+        problems = [problem for _, problem in sorted(found, key=lambda item: item[0])]
+        if len(problems) > _MOST_PROBLEMS:
+            left = len(problems) - _MOST_PROBLEMS
+            problems[_MOST_PROBLEMS:] = [Problem(file, f"... and {left} more problems")]
+        raise ModelError(problems)
     survey.system._source = source
     return survey.system
 
@@ -138,7 +147,7 @@ def _is_newer(version: object) -> bool:
 
 def _read_text(path: Path, shown: str) -> str:
     try:
-        raw = path.read_bytes()
+        raw = _read_bytes(path, shown)
     except FileNotFoundError:
         raise ModelError.at(shown, f"there is no such file; {_neighbours(path)}") from None
     except IsADirectoryError:
@@ -159,6 +168,18 @@ def _read_text(path: Path, shown: str) -> str:
     if text.lstrip().startswith("<"):
         raise ModelError.at(f"{shown}:1", f"this is XML (URDF, SDF?), {_FOREIGN}")
     return text
+
+
+def _read_bytes(path: Path, shown: str) -> bytes:
+    state = path.stat()
+    if not stat.S_ISREG(state.st_mode) and not stat.S_ISDIR(state.st_mode):
+        raise ModelError.at(shown, "is no file; give the path of one")
+    if state.st_size > LARGEST_FILE:
+        size = f"{state.st_size / 1e6:,.0f} MB"
+        raise ModelError.at(
+            shown, f"has {size}; a model file has at most {LARGEST_FILE / 1e6:,.0f} MB"
+        )
+    return path.read_bytes()
 
 
 def _neighbours(path: Path) -> str:

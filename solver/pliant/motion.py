@@ -12,6 +12,7 @@ from pydantic import GetPydanticSchema
 from pydantic_core import CoreSchema, core_schema
 
 from pliant.fields import shaped
+from pliant.limits import CLOSEST_TIMES, COORDINATE, RATE_OF_SPEED, SPEED, TIME
 from pliant.part import Finding, Part, fail, show
 from pliant.reduced import Array
 
@@ -20,10 +21,12 @@ MotionFunction: TypeAlias = Callable[[float], tuple[ArrayLike, ArrayLike, ArrayL
 
 INPUT = "input"  # motion: input, given from outside while the model runs
 
-Times: TypeAlias = Annotated[ArrayLike, shaped((None,), what="a list of times")]
-Table: TypeAlias = Annotated[
-    ArrayLike,
-    shaped((None,), (None, None), what="a number for each time, or a row of numbers for each time"),
+Times: TypeAlias = Annotated[ArrayLike, shaped((None,), what="a list of times", span=TIME)]
+_ROWS = "a number for each time, or a row of numbers for each time"
+Table: TypeAlias = Annotated[ArrayLike, shaped((None,), (None, None), what=_ROWS, span=COORDINATE)]
+RateTable: TypeAlias = Annotated[ArrayLike, shaped((None,), (None, None), what=_ROWS, span=SPEED)]
+AccelerationTable: TypeAlias = Annotated[
+    ArrayLike, shaped((None,), (None, None), what=_ROWS, span=RATE_OF_SPEED)
 ]
 
 
@@ -39,6 +42,15 @@ def time_findings(times: ArrayLike, least: int) -> Iterator[Finding]:
             ("times", i + 1),
             f"{float(t[i + 1])!r} does not come after {float(t[i])!r}; give strictly increasing "
             "times",
+        )
+        return
+    close = np.flatnonzero(np.diff(t) < CLOSEST_TIMES)
+    if len(close):
+        i = int(close[0])
+        yield (
+            ("times", i + 1),
+            f"{float(t[i + 1])!r} comes less than {CLOSEST_TIMES:g} s after {float(t[i])!r}; give "
+            "times further apart",
         )
 
 
@@ -61,9 +73,9 @@ class Motion(Part):
     """The times of the table, s, strictly increasing."""
     position: Table
     """The position at each time, rad or m."""
-    rate: Table | None = None
+    rate: RateTable | None = None
     """The rate at each time, rad/s or m/s."""
-    acceleration: Table | None = None
+    acceleration: AccelerationTable | None = None
     """The acceleration at each time, rad/s2 or m/s2; needs ``rate`` as well."""
 
     def _findings(self) -> Iterator[Finding]:

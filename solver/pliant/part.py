@@ -19,10 +19,16 @@ from typing_extensions import Self
 
 from pliant.documented import document
 from pliant.errors import ModelError, Problem, UnknownAttributeError
+from pliant.inert import inert
 from pliant.synonyms import meaning
 
 Location = tuple[str | int, ...]
 Finding = tuple[Location, str]  # place relative to the part, message
+
+
+# Likeness of words takes time in proportion to the product of their lengths.
+_LONGEST_WORD = 100
+_MOST_COMPARED = 2000
 
 
 def path(location: Iterable[str | int]) -> str:
@@ -33,7 +39,8 @@ def path(location: Iterable[str | int]) -> str:
     """
     text = ""
     for item in location:
-        text += f"[{item}]" if isinstance(item, int) else f".{item}" if text else str(item)
+        word = f"[{item}]" if isinstance(item, int) else inert(str(item))
+        text += f".{word}" if text and not isinstance(item, int) else word
     return text
 
 
@@ -41,7 +48,10 @@ def show(value: object, width: int = 60) -> str:
     """A value as it appears in a message: the author's notation, shortened."""
     if isinstance(value, np.ndarray) and value.size > 36:
         return f"an array of {' x '.join(map(str, value.shape))}"
-    text = repr(_listed(value))
+    try:
+        text = repr(_listed(value))
+    except ValueError:  # an integer of more digits than Python writes
+        return "a number of thousands of digits"
     return text if len(text) <= width else text[: width - 3] + "..."
 
 
@@ -55,19 +65,23 @@ def _listed(value: object) -> object:
 def suggest(word: object, known: Iterable[str]) -> str:
     """``did you mean 'mass'?; known: ...`` for a word that is not among the known ones."""
     names = list(dict.fromkeys(known))
-    near = [name for name in names if name.lower() == str(word).lower()]
-    synonym = meaning(str(word), names)
+    word = str(word)[:_LONGEST_WORD]
+    near = [name for name in names if name.lower() == word.lower()]
+    synonym = meaning(word, names)
     near = near or ([synonym] if synonym else [])
-    near = near or difflib.get_close_matches(str(word), names, n=1, cutoff=0.6)
+    few = [name[:_LONGEST_WORD] for name in names[:_MOST_COMPARED]]
+    near = near or difflib.get_close_matches(word, few, n=1, cutoff=0.6)
     if not near:  # 'rw1' for base.rw1
-        near = [name for name in names if name.rpartition(".")[2] == str(word)]
+        near = [name for name in names if name.rpartition(".")[2] == word]
     if not near:  # 'ei' for EI, 'masss' for mass_per_length
-        start = str(word).lower()[:3]
+        start = word.lower()[:3]
         near = [name for name in names if name.lower()[:3] == start]
-    hint = f"did you mean '{near[0]}'? " if near else ""
+    hint = f"did you mean '{inert(near[0], 60)}'? " if near else ""
     if not names:
         return "there are none here"
-    listed = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
+    listed = ", ".join(inert(name, 60) for name in names[:20]) + (
+        ", ..." if len(names) > 20 else ""
+    )
     return f"{hint}known: {listed}"
 
 

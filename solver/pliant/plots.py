@@ -14,6 +14,7 @@ import numpy as np
 
 from pliant.channels import Channel, choose
 from pliant.errors import ModelError
+from pliant.inert import inert
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -93,7 +94,7 @@ def plot_result(
         last = (len(panels) - 1 - column) // columns
         grid[last, column].set_xlabel("time [s]")
         grid[last, column].tick_params(labelbottom=True)
-    figure.suptitle(result.name, fontweight="bold")
+    figure.suptitle(inert(result.name, 80), fontweight="bold", parse_math=False)
     if path is not None:
         try:
             figure.savefig(path, dpi=150)
@@ -169,20 +170,24 @@ def _draw(axes: Axes, result: Result, panel: _Panel) -> None:
         np.arange(count) if few else np.linspace(0.05, 0.95, count)
     )
     for i, channel in enumerate(panel.channels):
-        label = _label(channel) if i < _LEGEND_ROWS else None
+        label = inert(_label(channel) or channel.name, 60) if i < _LEGEND_ROWS else None
+        if label is not None and label.startswith("_"):  # which matplotlib would leave out
+            label = f" {label}"
         axes.plot(result.time, result[channel.name], color=colours[i], linewidth=1.3, label=label)
     if count > _LEGEND_ROWS:
         axes.plot([], [], " ", label=f"and {count - _LEGEND_ROWS} more")
     unit = f" [{panel.unit}]" if panel.unit not in ("", "1") else ""
-    axes.set_title(f"{panel.title}{unit}", loc="left", fontsize=10)
+    axes.set_title(inert(f"{panel.title}{unit}", 100), loc="left", fontsize=10, parse_math=False)
     axes.yaxis.set_major_formatter("{x:.6g}")  # no common factor, which would push the title up
     axes.grid(True, alpha=0.3)
     axes.margins(x=0)
     axes.spines[["top", "right"]].set_visible(False)
     if count > 1 or panel.title not in ("energy error",):
-        axes.legend(
+        legend = axes.legend(
             loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8, frameon=False, handlelength=1.2
         )
+        for text in legend.get_texts():  # a $ in a name is a $
+            text.set_parse_math(False)
 
 
 def _label(channel: Channel) -> str:
@@ -197,10 +202,10 @@ def _label(channel: Channel) -> str:
     part = channel.component
     if not part:
         return element
-    if words[-1] in ("quat", "quatd"):
+    if words[-1] in ("quat", "quatd") and part <= 4:
         return f"{element} {'wxyz'[part - 1]}"
     if words[-1] == "inverse_inertia":
         return f"{element} [{part}]"
-    if words[0] in ("node", "momentum") or ".reaction." in channel.name:
+    if part <= 3 and (words[0] in ("node", "momentum") or ".reaction." in channel.name):
         return f"{element} {'xyz'[part - 1]}"
     return f"{element} [{part}]"

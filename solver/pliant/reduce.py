@@ -18,6 +18,7 @@ from pliant.carried import Carried, carried_mass, families_that_carry, families_
 from pliant.errors import ModelError
 from pliant.fields import inertia_matrix
 from pliant.flexible import Beam, Modal, ModalNode
+from pliant.limits import MOST_MODES, MOST_STRETCHES
 from pliant.reduced import Array, ReducedBody, ReducedNode, head_node, rigid_body, rigid_node
 
 # Loaded modes up to this factor times below_hz are kept: then frequencies of the assembled model
@@ -109,6 +110,11 @@ def beam_mesh(beam: Beam, nodes: Sequence[float] = ()) -> BeamMesh:
         Lump(lump.at, lump.mass, inertia_matrix(lump.inertia), np.asarray(lump.offset, float))
         for lump in beam.lumps
     ]
+    cuts = len({*at, *(lump.at for lump in lumps), *nodes})
+    if cuts > MOST_STRETCHES:
+        raise BeamError(
+            "beam", f"is cut at {cuts} stations, lumps and nodes; give at most {MOST_STRETCHES}"
+        )
     return BeamMesh(beam.length, section, lumps, beam.elements, nodes)
 
 
@@ -135,7 +141,7 @@ def beam_modes(
     below_hz = keep.below_hz
     if below_hz is not None and is_loaded:
         below_hz *= BELOW_HZ_FACTOR
-    return cantilever_modes(
+    modes = cantilever_modes(
         mesh,
         mass,
         count=keep.count,
@@ -146,6 +152,11 @@ def beam_modes(
         kinds=keep.kinds,
         static=keep.static,
     )
+    if len(modes.kinds) > MOST_MODES:
+        raise BeamError(
+            "beam.modes", f"{len(modes.kinds)} modes would be kept; keep at most {MOST_MODES}"
+        )
+    return modes
 
 
 def _default_numbers(mesh: BeamMesh, carried: Sequence[Carried]) -> tuple[tuple[int, int], int]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
+from rich.text import Text
 from rich.tree import Tree
 
 from pliant.channels import axis_text
@@ -57,7 +58,7 @@ class ModelReport:
         children: dict[int, list[int]] = {}
         for i, body in enumerate(bodies):
             children.setdefault(body.parent, []).append(i)
-        root = Tree(f"[bold]{self.model.name}[/bold] (ground)", guide_style="dim")
+        root = Tree(_styled(f"[bold]{self.model.name}[/bold] (ground)"), guide_style="dim")
         pending = [(root, i) for i in reversed(children.get(-1, []))]
         while pending:
             at, i = pending.pop()
@@ -65,10 +66,10 @@ class ModelReport:
             while len(children.get(i, ())) == 1:
                 (i,) = children[i]
                 lines.append(f"[dim]↳[/dim] {_line(bodies[i])}")
-            branch = at.add("\n".join(lines))
+            branch = at.add(_styled("\n".join(lines)))
             pending += [(branch, child) for child in reversed(children.get(i, []))]
         for loop in self.model.mechanism.loops:
-            root.add(_loop_line(loop, bodies))
+            root.add(_styled(_loop_line(loop, bodies)))
         return root
 
     def summary(self) -> Iterator[str]:
@@ -224,6 +225,11 @@ def _axes_spread(joint: TreeJoint) -> float:
 def plain_table(title: str) -> Table:
     """A table with a line under its headings and no other."""
     return Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD)
+
+
+def _styled(markup: str) -> Text:
+    """Text of a line with styles; names hold no brackets, so that none is taken for a style."""
+    return Text.from_markup(markup, emoji=False)
 
 
 def _line(body: TreeBody) -> str:

@@ -182,9 +182,9 @@ class Result(Guarded):
             for key, value in self.info.items():
                 info.attrs[key] = value
             for order, (base, columns) in enumerate(self._columns.items()):
-                several = self.channels[columns[0]].component > 0
+                several = len(columns) > 1 or self.channels[columns[0]].component > 0
                 values = self.data[:, columns] if several else self.data[:, columns[0]]
-                dataset = file.create_dataset(_hdf5_path(base), data=values)
+                dataset = file.create_dataset(_free_path(file, base, order), data=values)
                 members = [self.channels[i] for i in columns]
                 dataset.attrs["order"] = order
                 dataset.attrs["name"] = base
@@ -267,6 +267,19 @@ class Result(Guarded):
             patterns = [patterns]
         chosen = None if patterns is None else choose(self.channels, patterns, "plot")
         return plot_result(self, chosen, path)
+
+
+def _free_path(file: Any, base: str, order: int) -> str:
+    """The path of a dataset; a name that another one or a group stands in the way of gives way."""
+    path = _hdf5_path(base)
+    parts = path.split("/")
+    above = ("/".join(parts[:i]) for i in range(1, len(parts)))
+    is_free = all(parts) and path not in file and not any(_is_dataset(file, p) for p in above)
+    return path if is_free else f"other/{order}"
+
+
+def _is_dataset(file: Any, path: str) -> bool:
+    return path in file and not hasattr(file[path], "keys")
 
 
 def _hdf5_path(base: str) -> str:

@@ -10,7 +10,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import PlainValidator
 
-from pliant.fields import Positive, PositivePair, array
+from pliant.fields import Length, array, positive_pairs, positives
+from pliant.limits import (
+    AREA,
+    DENSITY,
+    FACTOR,
+    INERTIA_PER_LENGTH,
+    MASS_PER_LENGTH,
+    MODULUS,
+    SECOND_MOMENT,
+    SECTION_STIFFNESS,
+    Span,
+)
 from pliant.part import Finding, Part, fail, show
 from pliant.reduced import Array
 
@@ -37,7 +48,7 @@ class SectionValues:
 
 
 def _inertia_per_length(value: Any) -> Array:
-    result = array(value, (3,), what="3 numbers [jx, jy, jz]")
+    result = array(value, (3,), what="3 numbers [jx, jy, jz]", span=INERTIA_PER_LENGTH)
     if (result < 0).any():
         raise fail(f"{show(result)} has a negative entry; give zero or positive numbers")
     return result
@@ -53,43 +64,43 @@ class SectionData(Part):
     The two may be mixed as long as nothing is given twice.
     """
 
-    mass_per_length: Positive | None = None
+    mass_per_length: Annotated[float, positives(MASS_PER_LENGTH)] | None = None
     """Mass per length, kg/m."""
-    EI: PositivePair | None = None
+    EI: Annotated[ArrayLike, positive_pairs(SECTION_STIFFNESS)] | None = None
     """Bending stiffness, N m2: one number for both planes, or [EIy, EIz] with EIy about y
     (deflection along z) and EIz about z (deflection along y); null in the pair is a rigid
     plane. At run time a float or an array of 2 in which infinity stands for rigid."""
-    EA: Positive | None = None
+    EA: Annotated[float, positives(SECTION_STIFFNESS)] | None = None
     """Axial stiffness, N; without it the beam does not stretch."""
-    GJ: Positive | None = None
+    GJ: Annotated[float, positives(SECTION_STIFFNESS)] | None = None
     """Torsional stiffness, N m2; without it the beam does not twist."""
-    GAk: PositivePair | None = None
+    GAk: Annotated[ArrayLike, positive_pairs(SECTION_STIFFNESS)] | None = None
     """Shear stiffness including the shear factor, N: one number or [GAy, GAz] with GAy along y.
     Its presence makes the beam a Timoshenko beam; null in the pair is a plane without shear."""
     inertia_per_length: Annotated[ArrayLike, PlainValidator(_inertia_per_length)] | None = None
     """Rotary inertia per length [jx, jy, jz], kg m; jx is the polar one, for torsion."""
-    radius: Positive | None = None
+    radius: Length | None = None
     """Radius of a solid round section, m: stands for the rotary inertia
     mass_per_length * radius^2 * [1/2, 1/4, 1/4] and for nothing else."""
-    polar_radius: Positive | None = None
+    polar_radius: Length | None = None
     """Polar radius sqrt((Iy + Iz) / A) of the area that carries axial stress, m: twist shortens
     a beam by it, so that tension stiffens torsion (trapeze effect). From jx and
     mass_per_length if left out."""
-    E: Positive | None = None
+    E: Annotated[float, positives(MODULUS)] | None = None
     """Young's modulus, Pa."""
-    G: Positive | None = None
+    G: Annotated[float, positives(MODULUS)] | None = None
     """Shear modulus, Pa."""
-    rho: Positive | None = None
+    rho: Annotated[float, positives(DENSITY)] | None = None
     """Density, kg/m3."""
-    A: Positive | None = None
+    A: Annotated[float, positives(AREA)] | None = None
     """Area of the section, m2."""
-    Iy: Positive | None = None
+    Iy: Annotated[float, positives(SECOND_MOMENT)] | None = None
     """Second moment of area about y, m4 (deflection along z)."""
-    Iz: Positive | None = None
+    Iz: Annotated[float, positives(SECOND_MOMENT)] | None = None
     """Second moment of area about z, m4 (deflection along y); as Iy if left out."""
-    J: Positive | None = None
+    J: Annotated[float, positives(SECOND_MOMENT)] | None = None
     """Torsion constant, m4."""
-    shear_factor: PositivePair | None = None
+    shear_factor: Annotated[ArrayLike, positive_pairs(FACTOR)] | None = None
     """Shear factor k, one number or [ky, kz]; makes the beam a Timoshenko beam."""
 
 
@@ -159,6 +170,20 @@ def complete_section(
         return [], [((*place, "EI"), "is rigid in both planes; give a number for one of them")]
     GAy, GAz = shear
     jx, jy, jz = rotary
+    made: tuple[tuple[str, float | None, Span], ...] = (
+        ("mass_per_length", float(mass), MASS_PER_LENGTH),
+        *(("EI", stiffness, SECTION_STIFFNESS) for stiffness in (EIy, EIz)),
+        ("EA", None if EA is None else float(EA), SECTION_STIFFNESS),
+        ("GJ", None if GJ is None else float(GJ), SECTION_STIFFNESS),
+        *(("GAk", stiffness, SECTION_STIFFNESS) for stiffness in shear),
+        *(("inertia_per_length", j, INERTIA_PER_LENGTH) for j in rotary),
+    )
+    for key, value, span in made:
+        fault = None if value is None else span.fault(value, above_zero=True)
+        if fault:
+            findings.append(((*place, key), f"{show(value)} {fault}"))
+    if findings:
+        return [], findings
     values = SectionValues(
         at=at,
         mass_per_length=float(mass),

@@ -17,15 +17,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, TypeVar
 
+from numpy.typing import ArrayLike
 from pydantic import Field, PlainValidator, PrivateAttr, ValidationError
 from typing_extensions import Self
 
 from pliant.body import Body, Node, Wheel
 from pliant.errors import ModelError
-from pliant.fields import AxisAngle, Name, Vector3, array, choice
+from pliant.fields import AxisAngle, Name, array, choice, shaped
 from pliant.flexible import Beam, Lump, Modal, ModalNode, ModalPoint, Modes, Station
 from pliant.fmu_settings import Fmu
 from pliant.joint import Friction, Joint, Spring, Stops
+from pliant.limits import ACCELERATION
 from pliant.loads import Load
 from pliant.loop import Loop
 from pliant.motion import Motion
@@ -86,7 +88,9 @@ class System(Part):
 
     name: Name
     """The name of the mechanism."""
-    gravity: Vector3 = Field(default_factory=lambda: array([0, 0, 0], (3,), what=""))
+    gravity: Annotated[ArrayLike, shaped((3,), what="3 numbers [x, y, z]", span=ACCELERATION)] = (
+        Field(default_factory=lambda: array([0, 0, 0], (3,), what=""))
+    )
     """Gravitational acceleration in world axes, m/s2."""
     bodies: dict[Name, Body] = Field(default_factory=dict)
     """The bodies by name."""

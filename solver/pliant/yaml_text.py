@@ -18,7 +18,16 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from pliant.inert import inert
 from pliant.part import Location, path, show
+
+# Beside its lists of numbers, which json reads: the parser takes 0.5 us a character, 65 us a mark.
+_MOST_CHARACTERS = 4_000_000
+_MOST_MARKS = 200_000  # colons, commas, brackets, lines
+_MOST_VALUES = 300_000  # with those that aliases repeat
+_DEEPEST = 30  # mappings and lists within one another; a model file has 10
+_MOST_OPEN = 200  # brackets, those in texts and comments too
+_LONGEST_NUMBER = 400  # characters; 1e308 has 309 digits
 
 # ---------------------------------------------------------------------------------- reading
 
@@ -39,6 +48,7 @@ class Document:
     value: Any = None
     lines: dict[Location, int] = field(default_factory=dict)
     faults: list[tuple[int, Location, str]] = field(default_factory=list)
+    unreadable: set[Location] = field(default_factory=set)  # values of which nothing else is said
 
 
 def read(text: str) -> Document:
@@ -51,22 +61,55 @@ def read(text: str) -> Document:
     [(3, ('a',), "duplicate key 'a', already on line 1; rename or remove one of them")]
     """
     numbers = _NumberLists(text)
+    _check_size(numbers.text)
     try:
         root = YAML(typ="safe", pure=True).compose(numbers.text)
+    except RecursionError:
+        raise UnreadableError(1, _TOO_DEEP) from None
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = 1 if mark is None else mark.line + 1
         raise UnreadableError(line, _reason(error, line, text)) from None
-    except YAMLError as error:  # a character that YAML does not allow
-        raise UnreadableError(1, f"not readable as YAML: {error}") from None
-    builder = _Builder(numbers, limit=1_000_000 + len(text))
+    except (YAMLError, ValueError) as error:  # a character or directive that YAML does not allow
+        reason = inert(str(error), 100)
+        raise UnreadableError(1, f"not readable as YAML: {reason}") from None
+    builder = _Builder(numbers, limit=_MOST_VALUES)
     if root is not None:
         builder.document.value = builder.build(root, ())
     return builder.document
 
 
+_TOO_DEEP = (
+    f"lists or mappings lie more than {_DEEPEST} deep in one another, as in no model file; check "
+    "the brackets and the indentation"
+)
+
+
+def _check_size(text: str) -> None:
+    """Raises an UnreadableError if to parse a text would take minutes."""
+    if text.startswith("%"):
+        raise UnreadableError(1, "begins with a directive (%); leave it out, the file is YAML 1.2")
+    if len(text) > _MOST_CHARACTERS:
+        raise UnreadableError(
+            1,
+            f"has {len(text):,} characters beside its lists of numbers; at most "
+            f"{_MOST_CHARACTERS:,} are read",
+        )
+    codes = np.frombuffer(text.encode("latin-1", "replace"), np.uint8)
+    opened = np.isin(codes, (ord("["), ord("{"))).astype(np.int32)
+    if np.cumsum(opened - np.isin(codes, (ord("]"), ord("}")))).max(initial=0) > _MOST_OPEN:
+        raise UnreadableError(1, _TOO_DEEP)
+    marks = sum(text.count(mark) for mark in ":,[{\n")
+    if marks > _MOST_MARKS:
+        raise UnreadableError(
+            1,
+            f"has {marks:,} colons, commas, brackets and lines beside its lists of numbers; at "
+            f"most {_MOST_MARKS:,} are read",
+        )
+
+
 def _reason(error: MarkedYAMLError, line: int, text: str) -> str:
-    problem = (error.problem or "syntax error").replace("\n", " ")
+    problem = inert((error.problem or "syntax error").replace("\n", " "))
     if "single document" in (error.context or ""):
         return "a second document begins here; keep one model a file"
     reason = f"not readable as YAML: {problem}"
@@ -83,8 +126,9 @@ class _NumberLists:
     Line ends inside a list are put back behind its word, so that line numbers stay.
     """
 
-    # a minus only in front of a digit: "- [1, 2]" on the next line is an item of another list
-    _RUN = re.compile(r"(?<![\w\"'\]\[])\[[\[\]0-9eE+.,\s]*(?:-(?=[0-9])[\[\]0-9eE+.,\s]*)*\]")
+    # a minus only in front of a digit: "- [1, 2]" on the next line is an item of another list;
+    # nothing is asked of its end, so that no run is walked through twice
+    _RUN = re.compile(r"(?<![\w\"'\]\[])\[[\[\]0-9eE+.,\s]*(?:-(?=[0-9])[\[\]0-9eE+.,\s]*)*")
     _SHORT = 20  # characters; shorter lists are left to the parser
 
     def __init__(self, text: str) -> None:
@@ -101,7 +145,7 @@ class _NumberLists:
                 continue
             try:
                 value = json.loads(original)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue  # notations that only YAML knows, such as .5 and +1
             pieces += [text[end : run.start()], f"{self._word}{len(self._values)};"]
             pieces += ["\n" * original.count("\n")]
@@ -113,10 +157,12 @@ class _NumberLists:
     @staticmethod
     def _balanced(run: str) -> str:
         """The part of a run up to the bracket that closes its first one."""
-        codes = np.frombuffer(run.encode("latin-1", "replace"), np.uint8)
-        depth = np.cumsum((codes == ord("[")).astype(np.int64) - (codes == ord("]")))
-        closed = np.flatnonzero(depth == 0)
-        return run[: closed[0] + 1] if len(closed) else ""
+        depth = 0
+        for bracket in re.finditer(r"[\[\]]", run):
+            depth += 1 if bracket.group() == "[" else -1
+            if depth == 0:
+                return run[: bracket.end()]
+        return ""
 
     def value(self, text: str) -> Any:
         """The list that a plain word stands for, or the text with its words put back."""
@@ -157,6 +203,10 @@ class _Builder:
             raise UnreadableError(line, "aliases (*name) make the file explode; write it out")
         if isinstance(node, ScalarNode):
             return self._scalar(node, location)
+        if len(self._open) >= _DEEPEST:
+            raise UnreadableError(line, _TOO_DEEP)
+        if str(node.tag).removeprefix(_SCALARS) not in ("map", "seq"):
+            self._fault(line, location, f"unknown tag {show(str(node.tag))}; remove it")
         if any(node is outer for outer in self._open):
             raise UnreadableError(
                 line, f"{path(location)} contains itself by an alias; write it out"
@@ -214,11 +264,8 @@ class _Builder:
 
     def _scalar(self, node: ScalarNode, location: Location) -> Any:
         tag, text = str(node.tag).removeprefix(_SCALARS), node.value
-        if tag == "int":
-            digits = text.replace("_", "").lower()
-            return int(digits, 0) if digits.lstrip("+-")[:2] in ("0x", "0o") else int(digits)
-        if tag == "float":
-            return _float(text)
+        if tag in ("int", "float"):
+            return self._number(node, location, is_whole=tag == "int")
         if tag == "bool":
             return text.lower() == "true"
         if tag == "null":
@@ -228,8 +275,40 @@ class _Builder:
             self._fault(line, location, f"unknown tag {show(str(node.tag))}; remove it")
         return self._numbers.restore(text) if node.style else self._numbers.value(text)
 
+    def _number(self, node: ScalarNode, location: Location, *, is_whole: bool) -> float | str:
+        text = str(node.value)
+        if len(text) > _LONGEST_NUMBER:
+            what = f"is a number of {len(text):,} characters; at most {_LONGEST_NUMBER} are read"
+            self._unreadable(node, location, f"{show(text, 30)} {what}")
+            return text
+        try:
+            value = _int(text) if is_whole else _float(text)
+        except ValueError:
+            kind = "whole number" if is_whole else "number"
+            self._unreadable(node, location, f"{show(text)} is no {kind}; remove its tag")
+            return text
+        if math.isinf(value) and ".inf" not in text.lower():
+            self._unreadable(node, location, f"{text} is too large; give a number below 1e308")
+            return text
+        return value
+
+    def _unreadable(self, node: ScalarNode, location: Location, message: str) -> None:
+        """A fault that makes whatever else is found about the value pointless."""
+        self._fault(node.start_mark.line + 1, location, message)
+        self.document.unreadable.add(location)
+
     def _fault(self, line: int, location: Location, message: str) -> None:
         self.document.faults.append((line, location, message))
+
+
+def _int(text: str) -> int | float:
+    digits = text.replace("_", "").lower()
+    value = int(digits, 0) if digits.lstrip("+-")[:2] in ("0x", "0o", "0b") else int(digits)
+    try:
+        float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+    return value
 
 
 def _float(text: str) -> float:

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import stat
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
+from pliant._kernel import LARGEST_INPUT, LARGEST_TIME
 from pliant.errors import ModelError, Problem
 from pliant.fmu.inspect import FmuFile, choices_of
+from pliant.inert import inert
 from pliant.part import suggest
 from pliant.reduced import Array
 
 _SAME_TIME = 1e-9  # relative: times that rounding alone keeps apart
+_LARGEST_FILE = 200_000_000  # bytes
+_LONGEST_LINE = 1_000_000  # characters
+_MOST_CELLS = 5_000_000
+_MOST_PROBLEMS = 20  # told of one file
 _TRUTHS = {"true": 1, "1": 1, "false": 0, "0": 0}
 
 
@@ -68,34 +76,37 @@ class InputTable:
         Raises a ModelError with everything that is wrong with the file.
         """
         known = {v.name: v for v in fmu.variables("input")}
-        try:
-            with Path(path).open(newline="", encoding="utf-8-sig") as file:
-                rows = [(number, row) for number, row in enumerate(csv.reader(file), 1) if row]
-        except OSError as error:
-            raise ModelError.at(str(path), f"cannot be read: {error.strerror}") from None
-        except (csv.Error, UnicodeDecodeError) as error:
-            raise ModelError.at(str(path), f"is not CSV: {error}") from None
-        if len(rows) < 2:
+        rows = _rows(Path(path))
+        _, first = next(rows, (1, []))
+        head = [name.strip() for name in first]
+        problems = _head_problems(f"{path}:1", head, known, fmu) if head else []
+        cells, numbers = array("d"), array("q")  # 8 bytes a number: the file may be long
+        for number, row in rows:
+            where = f"{path}:{number}"
+            numbers.append(number)
+            if len(row) != len(head):
+                problems.append(Problem(where, f"has {len(row)} cells, the first line {len(head)}"))
+                row = ["0"] * len(head)
+            for name, text in zip(head, row, strict=True):
+                try:
+                    if name == "time":
+                        cells.append(_time(text))
+                    else:
+                        cells.append(_value(known[name], text) if name in known else 0.0)
+                except ValueError as error:
+                    problems.append(Problem(f"{where}: {inert(name, 60)}", str(error)))
+                    cells.append(0.0)
+            if len(cells) > _MOST_CELLS:
+                raise ModelError.at(where, f"is beyond {_MOST_CELLS:,} numbers; shorten the file")
+            if len(problems) > _MOST_PROBLEMS:
+                raise ModelError([*problems, Problem(where, "nothing was read from here on")])
+        if not len(numbers):
             raise ModelError.at(
                 str(path), "has no rows; give a line of names, time,joint.elbow.tau, then numbers"
             )
-        head = [name.strip() for name in rows[0][1]]
-        problems = _head_problems(f"{path}:1", head, known, fmu)
-        data = np.zeros((len(rows) - 1, len(head)))
-        for i, (number, row) in enumerate(rows[1:]):
-            where = f"{path}:{number}"
-            if len(row) != len(head):
-                problems.append(Problem(where, f"has {len(row)} cells, the first line {len(head)}"))
-                continue
-            for j, (name, text) in enumerate(zip(head, row, strict=True)):
-                if name != "time" and name not in known:
-                    continue
-                try:
-                    data[i, j] = _number(text) if name == "time" else _value(known[name], text)
-                except ValueError as error:
-                    problems.append(Problem(f"{where}: {name}", str(error)))
+        data = np.frombuffer(cells).reshape(len(numbers), len(head))
         if not problems:
-            problems += _time_problems(path, [n for n, _ in rows[1:]], data[:, head.index("time")])
+            problems += _time_problems(path, numbers, data[:, head.index("time")])
         if problems:
             raise ModelError(problems)
         columns = [j for j, name in enumerate(head) if name != "time"]
@@ -136,6 +147,40 @@ class InputTable:
         return np.asarray(lines[row] + part * (lines[row + 1] - lines[row]))
 
 
+def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Lines of a CSV file that hold anything, with their numbers."""
+    try:
+        state = path.stat()
+        if not stat.S_ISREG(state.st_mode):
+            raise ModelError.at(str(path), "is no file; give a CSV file of inputs over time")
+        if state.st_size > _LARGEST_FILE:
+            size, most = (f"{bytes_ / 1e6:,.0f} MB" for bytes_ in (state.st_size, _LARGEST_FILE))
+            raise ModelError.at(str(path), f"has {size}; at most {most} are read")
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.reader(_lines(file))
+            for row in reader:
+                if row:
+                    yield reader.line_num, row
+    except OSError as error:
+        raise ModelError.at(str(path), f"cannot be read: {error.strerror}") from None
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise ModelError.at(str(path), f"is not CSV: {inert(str(error))}") from None
+
+
+def _lines(file: TextIO) -> Iterator[str]:
+    while line := file.readline(_LONGEST_LINE + 1):
+        if len(line) > _LONGEST_LINE:
+            raise csv.Error(f"a line is longer than {_LONGEST_LINE:,} characters")
+        yield line
+
+
+def _time(text: str) -> float:
+    time = _number(text)
+    if abs(time) > LARGEST_TIME:
+        raise ValueError(f"{time:g} s is beyond {LARGEST_TIME:g} s, the longest time of a run")
+    return time
+
+
 def _slack(time: float) -> float:
     return _SAME_TIME * max(1.0, abs(time))
 
@@ -143,17 +188,22 @@ def _slack(time: float) -> float:
 def _value(variable: Any, text: str) -> float:
     """A number for a variable from text; a ValueError says what would be right."""
     text, choices = text.strip(), choices_of(variable)
+    shown = inert(text, 40)
     if choices:
         if text not in choices:
-            raise ValueError(f"'{text}' is no choice; {suggest(text, choices)}")
+            raise ValueError(f"'{shown}' is no choice; {suggest(text, choices)}")
         return choices[text]
     if variable.type == "Boolean":
         if text.lower() not in _TRUTHS:
-            raise ValueError(f"'{text}' is neither true nor false")
+            raise ValueError(f"'{shown}' is neither true nor false")
         return _TRUTHS[text.lower()]
     number = _number(text)
     if variable.type == "Integer" and number != round(number):
-        raise ValueError(f"'{text}' is not a whole number")
+        raise ValueError(f"'{shown}' is not a whole number")
+    if variable.type == "Integer" and abs(number) > 2**31 - 1:
+        raise ValueError(f"'{shown}' is beyond {2**31 - 1}, the largest that FMI can hand over")
+    if abs(number) > LARGEST_INPUT:
+        raise ValueError(f"'{shown}' is beyond {LARGEST_INPUT:g}, the largest that is handed over")
     return number if variable.type == "Real" else round(number)
 
 
@@ -161,9 +211,9 @@ def _number(text: str) -> float:
     try:
         number = float(text)
     except ValueError:
-        raise ValueError(f"'{text}' is not a number") from None
+        raise ValueError(f"'{inert(text, 40)}' is not a number") from None
     if not math.isfinite(number):
-        raise ValueError(f"'{text}' is not a finite number")
+        raise ValueError(f"'{inert(text, 40)}' is not a finite number")
     return number
 
 
@@ -180,17 +230,23 @@ def _head_problems(
     problems = []
     if "time" not in head:
         problems.append(Problem(where, "there is no column 'time'; name the first one so"))
+    if len(head) > 1 + len(known):  # one is unknown or twice; a line of a million is no head
+        head = head[: _MOST_PROBLEMS + len(known)]
     for name in dict.fromkeys(head):
+        if len(problems) > _MOST_PROBLEMS:
+            break
         if head.count(name) > 1:
-            problems.append(Problem(where, f"the column '{name}' is there twice"))
+            problems.append(Problem(where, f"the column '{inert(name, 60)}' is there twice"))
         if name != "time" and name not in known:
-            problems.append(Problem(f"{where}: {name}", _unknown(fmu, name, known, "an input")))
+            problems.append(
+                Problem(f"{where}: {inert(name, 60)}", _unknown(fmu, name, known, "an input"))
+            )
     return problems
 
 
 def _time_problems(path: str | Path, numbers: Sequence[int], times: Array) -> list[Problem]:
+    falling = np.flatnonzero(np.diff(times) < 0.0)[:_MOST_PROBLEMS] + 1
     return [
         Problem(f"{path}:{numbers[i]}: time", f"{times[i]:g} is before {times[i - 1]:g}; sort them")
-        for i in range(1, len(times))
-        if times[i] < times[i - 1]
+        for i in map(int, falling)
     ]

@@ -11,24 +11,26 @@ from __future__ import annotations
 
 import itertools
 import re
-import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from pliant.errors import ModelError
+from pliant.fmu import description as foreign
+from pliant.fmu.archive import first_damaged, opened, read_entry
+from pliant.fmu.description import DESCRIPTION, HarmfulError
+from pliant.inert import inert
 from pliant.report import plain_table
 
-DESCRIPTION = "modelDescription.xml"
 _DATA = "resources/model.pliant"
 _LONGEST = 12  # components that are told of one by one
+_INTEGER = re.compile(r"[+-]?[0-9]{1,10}")
 _CAUSALITIES = ("input", "output", "parameter")
 _CAPABILITIES = {
     "canHandleVariableCommunicationStepSize": "variable communication step",
@@ -39,39 +41,32 @@ _CAPABILITIES = {
     "maxOutputDerivativeOrder": "derivatives of outputs",
 }
 
-
-# what reading a damaged archive raises
-_UNREADABLE = (
-    OSError,
-    zipfile.BadZipFile,
-    zlib.error,
-    NotImplementedError,
-    EOFError,
-    RuntimeError,
-)
+_LARGEST_DATA = 100_000_000  # bytes of pliant's own data in an FMU
 
 
 class FmuFile:
-    """An FMU on disk. Raises a ModelError if the file is no FMU at all."""
+    """An FMU on disk. Raises a ModelError if the file is no FMU at all, or could do harm."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        with opened(self.path) as archive:
+            self.names = archive.namelist()
+            if DESCRIPTION not in self.names:
+                raise self._error(f"is no FMU: the archive has no {DESCRIPTION}")
+            self._text = read_entry(archive, DESCRIPTION, foreign.LARGEST, self.path)
+            self._damaged = first_damaged(archive)
+            self._data = (
+                read_entry(archive, _DATA, _LARGEST_DATA, self.path) if self._has_data else None
+            )
+        with self._reported():
+            foreign.judge(self._text)
+
+    @contextmanager
+    def _reported(self) -> Iterator[None]:
         try:
-            with zipfile.ZipFile(self.path) as archive:
-                self.names = archive.namelist()
-                self._damaged = archive.testzip()
-                if DESCRIPTION not in self.names:
-                    raise self._error(f"is no FMU: the archive has no {DESCRIPTION}")
-                if self._damaged == DESCRIPTION:
-                    raise self._error(f"is damaged: {DESCRIPTION} cannot be unpacked")
-                self._text = archive.read(DESCRIPTION)
-                self._data = archive.read(_DATA) if self._has_data else None
-        except FileNotFoundError:
-            raise self._error("no such file") from None
-        except _UNREADABLE as error:
-            if isinstance(error, OSError) and error.strerror:
-                raise self._error(f"cannot be read: {error.strerror}") from None
-            raise self._error(f"is no FMU, or a damaged one: {error}") from None
+            yield
+        except HarmfulError as error:
+            raise self._error(f"{DESCRIPTION} {error}") from None
 
     def _error(self, message: str) -> ModelError:
         return ModelError.at(str(self.path), message)
@@ -80,24 +75,21 @@ class FmuFile:
     def _has_data(self) -> bool:
         return _DATA in self.names and self._damaged != _DATA
 
-    @cached_property
+    @property
     def description(self) -> Any:
-        """FMPy's ModelDescription, read without judging it."""
-        from fmpy import read_model_description
+        """FMPy's ModelDescription, read without judging it; its texts are inert."""
+        return self._read[0]
 
-        try:
-            return read_model_description(BytesIO(_archive_of(self._text)), validate=False)
-        except Exception as error:  # FMPy raises whatever lxml or a missing attribute gave it
-            raise self._error(f"{DESCRIPTION} cannot be read: {error}") from None
+    @cached_property
+    def _read(self) -> tuple[Any, list[str]]:
+        with self._reported():
+            return foreign.read(self._text)
 
     @cached_property
     def problems(self) -> list[str]:
         """Everything that is wrong with the file."""
-        from fmpy.validation import validate_fmu
-
         found = [f"{self._damaged} cannot be unpacked"] if self._damaged else []
-        found += [f"the path {name} contains a backslash" for name in self.names if "\\" in name]
-        found += [" ".join(text.split()) for text in validate_fmu(BytesIO(_archive_of(self._text)))]
+        found += [*foreign.validation_problems(self._text), *self._read[1]]
         if not self.platforms:
             found.append("binaries: there is none, so that no importer can run it")
         if self._data is not None:
@@ -177,7 +169,7 @@ class FmuFile:
             yield f"can: {', '.join(can) or 'nothing beyond stepping'}"
         experiment = told.defaultExperiment
         if experiment is not None and experiment.stepSize:
-            yield f"communication step {float(experiment.stepSize):g} s unless told otherwise"
+            yield f"communication step {_short(experiment.stepSize)} s unless told otherwise"
         yield f"{self.counts}, {len(self.variables('local'))} locals"
 
     def tables(self) -> Iterator[Table]:
@@ -196,7 +188,7 @@ class FmuFile:
                 cells = [row.name, row.unit, row.start, row.description]
                 if causality == "output":
                     del cells[2]
-                table.add_row(*map(escape, cells))
+                table.add_row(*map(Text, cells))
             yield table
 
 
@@ -260,7 +252,7 @@ def choices_of(variable: Any) -> dict[str, int]:
     """Names and values that an enumeration may have."""
     declared = variable.declaredType if variable.type == "Enumeration" else None
     items = declared.items if declared is not None and declared.items else ()
-    return {str(item.name): int(item.value) for item in items}
+    return {str(item.name): int(item.value) for item in items if _INTEGER.fullmatch(item.value)}
 
 
 def _start(variable: Any) -> str:
@@ -269,7 +261,16 @@ def _start(variable: Any) -> str:
     for name, value in choices_of(variable).items():
         if str(value) == str(variable.start):
             return name
-    return f"{float(variable.start):g}" if variable.type == "Real" else str(variable.start)
+    return _short(variable.start)
+
+
+def _short(number: object) -> str:
+    """The text of a number in few digits, other text as it is."""
+    text = str(number)
+    try:
+        return f"{float(text):g}"
+    except ValueError:
+        return inert(text, 40)
 
 
 def merged(texts: Sequence[str]) -> str | None:
@@ -302,11 +303,3 @@ def merged(texts: Sequence[str]) -> str | None:
     else:
         return None
     return " ".join([*lists[0][:head], middle + comma, *lists[0][len(lists[0]) - tail :]])
-
-
-def _archive_of(description: bytes) -> bytes:
-    """An FMU with nothing but its description: FMPy reads descriptions from archives only."""
-    buffer = BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        archive.writestr(DESCRIPTION, description)
-    return buffer.getvalue()

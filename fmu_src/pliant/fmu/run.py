@@ -19,8 +19,10 @@ import numpy as np
 
 from pliant.channels import Channel, choose
 from pliant.errors import ModelError, PliantError, PliantWarning, warn
+from pliant.fmu.archive import unpack
 from pliant.fmu.given import InputTable, Starts
 from pliant.fmu.inspect import FmuFile
+from pliant.inert import inert, inert_lines
 from pliant.results import Result
 from pliant.simulation import whole_steps
 
@@ -88,22 +90,23 @@ def run_fmu(
 
 def _suggested_step(fmu: FmuFile) -> float:
     experiment = fmu.description.defaultExperiment
-    return float(experiment.stepSize) if experiment and experiment.stepSize else 1e-3
+    text = str(experiment.stepSize) if experiment and experiment.stepSize else "1e-3"
+    try:
+        return float(text)
+    except ValueError:
+        raise ModelError.at(
+            str(fmu.path), f"suggests the step {inert(text, 40)!r}, which is no number; give --step"
+        ) from None
 
 
 def _unpacked(fmu: FmuFile, folder: Path) -> Path:
-    from fmpy import extract
-
     # pythonfmu crashes on resources whose URI has any escape but that of the blank
     if fmu.flavour == "python" and "%" in folder.as_uri().replace("%20", ""):
         raise ModelError.at(
             str(folder),
             "pythonfmu cannot load an FMU from such a path; set TMPDIR to one of plain letters",
         )
-    try:
-        extract(fmu.path, folder)
-    except Exception as error:  # whatever zipfile finds, or FMPy's own
-        raise ModelError.at(str(fmu.path), f"cannot be unpacked: {error}") from None
+    unpack(fmu.path, folder)
     return folder
 
 
@@ -150,7 +153,7 @@ class _Instance:
             raise FmuRunError(f"{fmu.path}: {self._said(error)}") from None
 
     def _log(self, _: Any, __: bytes, status: int, ___: bytes, message: bytes) -> None:
-        text = message.decode(errors="replace").strip()
+        text = inert_lines(message[:10_000].decode(errors="replace").strip())
         if status == _WARNING:
             self._warnings.append(text)
         elif status > _WARNING:

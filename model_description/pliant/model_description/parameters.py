@@ -25,6 +25,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pliant import limits
 from pliant.channels import all_channels
 from pliant.mechanism import TreeBody
 from pliant.model import Model
@@ -74,6 +75,7 @@ def all_parameters(model: Model) -> list[ParameterVector]:
                     f"gravitational acceleration, world axes, {axis}",
                     Scope("gravity", 0),
                     (Term("gravity", i, 1.0),),
+                    limits.ACCELERATION,
                 )
                 for i, axis in enumerate("xyz")
             )
@@ -88,8 +90,11 @@ def _parameter(
     description: str,
     scope: Scope,
     terms: tuple[Term, ...],
+    span: limits.Span,
     least: float | None = None,
 ) -> Variable:
+    """A parameter of the sizes that the model file allows, and of the one that it has."""
+    most = max(span.most, abs(start))
     return Variable(
         path=path,
         name=path,
@@ -102,7 +107,8 @@ def _parameter(
         start=start,
         unit=unit,
         display_unit=display_unit(unit),
-        min=least,
+        min=-most if least is None else min(least, start),
+        max=most,
     )
 
 
@@ -125,6 +131,7 @@ def _starts(model: Model) -> Iterator[ParameterVector]:
             f"{channel.description}, at the start",
             Scope("q" if kind == "q" else "u", channel.index),
             (Term(section, channel.index, 1.0),),
+            limits.COORDINATE if kind == "q" else limits.SPEED,
         )
         vectors.setdefault(channel.base, []).append(parameter)
     for base, components in vectors.items():
@@ -171,7 +178,8 @@ def _mass(body: TreeBody, i: int) -> Variable:
             *_terms("body.first_moment", 3 * i, c),
             *_terms("body.inertia", 9 * i, about_head.ravel()),
         ),
-        least=POSITIVE,
+        limits.MASS,
+        least=limits.MASS.least,
     )
 
 
@@ -187,7 +195,8 @@ def _inertia(body: TreeBody, i: int) -> Iterator[Variable]:
             f"body {body.name}: inertia about its centre of mass, axes of its head, {axes}",
             Scope("inertia", i),
             tuple(Term("body.inertia", 9 * i + entry, 1.0) for entry in sorted(entries)),
-            least=POSITIVE if row == column else None,
+            limits.INERTIA,
+            least=limits.INERTIA.least if row == column else None,
         )
 
 
@@ -215,6 +224,7 @@ def _damping(model: Model, i: int) -> Variable | None:
             Term("mode.matrices", first + int(at), float(unit.flat[at]))
             for at in np.flatnonzero(unit)
         ),
+        limits.DAMPING_RATIO,
         least=0.0,
     )
 
@@ -263,6 +273,7 @@ def _friction(model: Model) -> Iterator[ParameterVector]:
                     + (f"freedom {k + 1}" if count > 1 else "its freedom"),
                     Scope("friction", slots.body),
                     (Term("dof.passive", entry, 1.0),),
+                    limits.DAMPING,
                     least=0.0,
                 )
             )
