@@ -40,6 +40,7 @@ _FORMAT = 1  # of the HDF5 file
 
 def partial_of(path: Path) -> Path:
     """Where a run keeps its rows until it ends."""
+    path = path.resolve() if path.is_symlink() else path
     return path.with_name(path.name + PARTIAL)
 
 
@@ -104,7 +105,7 @@ def replacing(path: Path) -> Iterator[io.FileIO]:
         raise ModelError.at(str(path), missing)
     if path.is_dir():
         raise ModelError.at(str(path), "it is a folder; give the name of a file")
-    path = path.resolve()  # what a link points at is replaced, not the link
+    path = path.resolve()
     aside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         file = io.FileIO(aside, "x+")
@@ -112,8 +113,6 @@ def replacing(path: Path) -> Iterator[io.FileIO]:
             with file:
                 yield file
                 os.fsync(file.fileno())
-            if path.exists():
-                shutil.copymode(path, aside)
             put_in_place(aside, path)
         except BaseException:
             aside.unlink(missing_ok=True)
@@ -122,8 +121,43 @@ def replacing(path: Path) -> Iterator[io.FileIO]:
         raise cannot_write(path, error) from None
 
 
+def open_aside(partial: Path, overwrite: bool) -> io.FileIO:
+    """The file that a run keeps its rows in, held against other runs."""
+    try:
+        # neither created nor emptied before it is known to be nobody else's
+        flags = os.O_RDWR | os.O_CREAT | (0 if overwrite else os.O_EXCL)
+        file = io.FileIO(os.open(partial, flags, 0o666), "r+")
+    except FileExistsError:
+        raise ModelError.at(str(partial.name.removesuffix(PARTIAL)), leftover(partial)) from None
+    except OSError as error:
+        raise cannot_write(partial, error) from None
+    if not hold(file):
+        file.close()
+        raise ModelError.at(str(partial), "a run still writes it; wait, or give another name")
+    file.truncate(0)
+    return file
+
+
+def hold(file: io.FileIO) -> bool:
+    """Whether nobody else holds the file; true where that cannot be known."""
+    try:
+        import fcntl
+    except ImportError:
+        return True
+    try:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # not every file system can
+        return True
+    return True
+
+
 def put_in_place(aside: Path, path: Path) -> None:
     """Gives a file that is on the disk its name, and sees that the name is on the disk too."""
+    if path.exists():
+        shutil.copymode(path, aside)
+    path = path.resolve()  # what a link points at is replaced, not the link
     aside.replace(path)
     with suppress(OSError):  # not every system can
         folder = os.open(path.parent, os.O_RDONLY)

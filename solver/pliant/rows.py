@@ -227,10 +227,8 @@ def journal_status(ended: str | None, warnings: Sequence[str] = ()) -> bytes:
     return (MAGIC + json.dumps(status).encode()).ljust(STATUS_SIZE)
 
 
-def journal_head(
-    name: str, info: Mapping[str, str | float], channels: Sequence[Channel]
-) -> tuple[bytes, int]:
-    """What stands before the rows, and its size."""
+def journal_head(name: str, info: Mapping[str, str | float], channels: Sequence[Channel]) -> bytes:
+    """What stands before the rows."""
     told = {
         "name": name,
         "info": dict(info),
@@ -238,8 +236,7 @@ def journal_head(
     }
     text = json.dumps(told).encode()
     text += b" " * (-len(text) % 8)
-    head = journal_status(None) + len(text).to_bytes(8, "little") + text
-    return head, len(head)
+    return journal_status(None) + len(text).to_bytes(8, "little") + text
 
 
 def read_journal(
