@@ -1,11 +1,12 @@
-"""The command ``pliant``: check, modes, run, export, demo, bench.
+"""The command ``pliant``: check, modes, run, recover, export, demo, bench.
 
 Errors are printed as ``arm.yaml:7: joints.elbow.axis: ...``, all of them, and end the command with
-exit code 1.
+exit code 1; Ctrl-C ends a run with 130, TERM with 143.
 """
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -27,7 +28,10 @@ from pliant.cli_options import (
     refuse_options,
     reported,
 )
+from pliant.cli_results import Force, recover, tell_outputs, told_interruption
 from pliant.errors import PliantError
+from pliant.interruption import Interruption
+from pliant.result_files import check_outputs
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -257,6 +261,7 @@ def run(
             metavar="N", min=1, help="Record every N-th step; otherwise at most 2000 rows in all."
         ),
     ] = None,
+    force: Force = False,
     start: Annotated[
         Start | None,
         typer.Option(
@@ -270,9 +275,13 @@ def run(
     """Lets a model move from its start and records it.
 
     The bar shows simulated time, speed against real time and the relative energy error; work of
-    loads and dissipated energy are accounted for, so that the error is the integrator's own. A run
-    that fails says when and where, and still writes what it recorded. Warnings tell of a step
-    beyond the limit of stability and of bodies bent further than their modes can carry.
+    loads and dissipated energy are accounted for, so that the error is the integrator's own.
+    Warnings tell of a step beyond the limit of stability, of bodies bent further than their modes
+    can carry and of an energy error that makes the run doubtful.
+
+    Rows go to disk as they come, into x.h5.partial, which becomes x.h5 when the run ends. A run
+    that fails says when and where, and still writes what it recorded; so does one that is ended by
+    Ctrl-C or TERM. Of one that was killed, 'pliant recover' makes a result.
 
     An FMU runs through FMPy, as in other tools: give it inputs over time and parameters. Its
     inputs go in straight lines between the rows of the file; two rows of one time make a jump.
@@ -283,60 +292,71 @@ def run(
       pliant run arm.yaml -r 'node.hand.*.r' -r energy --every 10 -o arm.csv
       pliant run arm.fmu --input torques.csv --set solver.integrator=rk4 --plot arm.png
     """
-    from pliant.fmu.run import FmuRunError, run_fmu
-    from pliant.run import RunError, simulate
+    from pliant.fmu.run import run_fmu
+    from pliant.run import simulate
 
-    for path in output or ():
-        check_writable(path, (".h5", ".hdf5", ".csv"))
+    outputs = output or []
+    check_outputs(outputs, force)
     if plot is not None:
         check_writable(plot, (".png", ".pdf", ".svg"))
     out = console()
     started = time.perf_counter()
     result: Result | None = None
-    failure: PliantError | None = None
-    try:
-        if is_fmu(model_file):
-            why = "an FMU has its own; give --set solver.{}=..."
-            refuse_options(context, ("integrator", "algorithm"), why)
-            why = "an FMU starts as it was exported; write start: equilibrium in its model file"
-            refuse_options(context, ("start",), why)
-            result = run_fmu(
-                model_file,
-                duration,
-                step,
-                inputs=inputs,
-                start_values=assignments(settings or ()),
-                every=every,
-                record=record or None,
-                progress=not quiet,
-            )
-        else:
-            refuse_options(context, ("input", "set"), "it is for FMUs; export the model first")
-            result = simulate(
-                model_file,
-                duration,
-                step,
-                every=every,
-                record=record or None,
-                progress=not quiet,
-                integrator=integrator.value,
-                algorithm=algorithm.value,
-                start=None if start is None else "equilibrium",
-            )
-    except (RunError, FmuRunError) as error:
-        failure, result = error, error.result
-    elapsed = time.perf_counter() - started
-    if result is not None:
-        out.print(_run_summary(result, elapsed), soft_wrap=True)
-        for path in output or ():
-            out.print(f"wrote {result.save(path)}")
-        if plot is not None:
-            result.plot(path=plot)
-            out.print(f"wrote {plot}")
+    failure: BaseException | None = None
+    with Interruption() as interruption:
+        try:
+            if is_fmu(model_file):
+                why = "an FMU has its own; give --set solver.{}=..."
+                refuse_options(context, ("integrator", "algorithm"), why)
+                why = "an FMU starts as it was exported; write start: equilibrium in its model file"
+                refuse_options(context, ("start",), why)
+                result = run_fmu(
+                    model_file,
+                    duration,
+                    step,
+                    inputs=inputs,
+                    start_values=assignments(settings or ()),
+                    every=every,
+                    record=record or None,
+                    progress=not quiet,
+                    output=outputs,
+                    overwrite=force,
+                )
+            else:
+                refuse_options(context, ("input", "set"), "it is for FMUs; export the model first")
+                result = simulate(
+                    model_file,
+                    duration,
+                    step,
+                    every=every,
+                    record=record or None,
+                    progress=not quiet,
+                    integrator=integrator.value,
+                    algorithm=algorithm.value,
+                    start=None if start is None else "equilibrium",
+                    output=outputs,
+                    overwrite=force,
+                )
+        except (PliantError, KeyboardInterrupt) as error:
+            failure, result = error, getattr(error, "result", None)
+        elapsed = time.perf_counter() - started
+        try:
+            if result is not None:
+                out.print(_run_summary(result, elapsed), soft_wrap=True)
+                tell_outputs(out, outputs, result)
+                if plot is not None and len(result):
+                    result.plot(path=plot)
+                    out.print(f"wrote {plot}")
+        except KeyboardInterrupt as error:
+            failure = error
+    if interruption.number is not None or isinstance(failure, KeyboardInterrupt):
+        print(told_interruption(interruption.name, outputs, result), file=sys.stderr)
+        raise typer.Exit(interruption.exit_code)
     if failure is not None:
         raise failure
 
 
+app.command()(recover)
 app.command()(export)
 
 

@@ -40,8 +40,8 @@ from pliant.rows import CsvRows, JournalRows, MemoryRows, Rows, journal_head, jo
 COMPLETE = "complete"
 
 _SECONDS_BETWEEN_WRITES = 1.0
-_BLOCK = 1 << 17  # numbers that are written at once
-_IN_MEMORY = 1 << 23  # numbers kept in memory although they are written
+_BLOCK = 1 << 15  # numbers that are written at once
+_IN_MEMORY = 1 << 20  # numbers kept in memory although they are written
 
 
 def output_paths(output: str | Path | Iterable[str | Path] | None, overwrite: bool) -> list[Path]:
@@ -250,7 +250,7 @@ class _File(_Keeper):
         return self._done[0]
 
     @abstractmethod
-    def _bytes(self, block: Array) -> bytes:
+    def _bytes(self, block: Array) -> bytes | memoryview:
         """As they stand in the file."""
 
     @abstractmethod
@@ -316,8 +316,8 @@ class _Journal(_File):
         self._first = len(head)
         self._width = 1 + len(channels)
 
-    def _bytes(self, block: Array) -> bytes:
-        return block.tobytes()
+    def _bytes(self, block: Array) -> memoryview:
+        return block.data.cast("B")
 
     def source(self) -> Rows:
         if not self.rows:

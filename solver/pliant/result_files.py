@@ -4,9 +4,10 @@ A file comes into being aside, under a name of its own in the same folder, and t
 when it is whole and on the disk. So a file of that name that was there before stays as it was until
 then, whatever happens.
 
-HDF5 never sees an error of the disk: the library, once a write has failed, may fail again at every
-further call and when the process ends. It writes through ``_Target``, which keeps the first error
-to be raised by us, and from then on swallows what comes.
+HDF5 lays out the file and never sees an error of the disk: the library, once a write has failed,
+may fail again at every further call and when the process ends. It writes through ``_Target``, which
+keeps the first error to be raised by us, and from then on swallows what comes. The numbers are then
+written where it has put them, without it: datasets are contiguous, since their length is known.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from pliant.channels import Channel
 from pliant.errors import ModelError, Problem
@@ -44,11 +47,14 @@ def partial_of(path: Path) -> Path:
     return path.with_name(path.name + PARTIAL)
 
 
-def check_outputs(paths: Iterable[Path], overwrite: bool) -> None:
-    """That these files can be written, before a long run rather than after it."""
+def check_outputs(paths: Iterable[Path], overwrite: bool, but: Path | None = None) -> None:
+    """That these files can be written, before a long run rather than after it.
+
+    ``but`` is a partial file that may be there.
+    """
     problems, seen = [], set()
     for path in paths:
-        trouble = _trouble(path, overwrite)
+        trouble = _trouble(path, overwrite, but)
         if trouble is None and path.absolute() in seen:
             trouble = "it is there twice; give every file once"
         if trouble is not None:
@@ -58,7 +64,7 @@ def check_outputs(paths: Iterable[Path], overwrite: bool) -> None:
         raise ModelError(problems)
 
 
-def _trouble(path: Path, overwrite: bool) -> str | None:
+def _trouble(path: Path, overwrite: bool, but: Path | None) -> str | None:
     folder, partial = path.absolute().parent, partial_of(path)
     if path.suffix.lower() not in ENDINGS:
         return f"unknown kind of file; end its name in {' or '.join(ENDINGS)}"
@@ -72,7 +78,7 @@ def _trouble(path: Path, overwrite: bool) -> str | None:
         return f"the folder {path.parent} cannot be written to; give another, or a right to it"
     if path.exists() and not overwrite:
         return "it is there already; give another name, or --force (overwrite=True) to replace it"
-    if partial.exists() and not overwrite:
+    if partial.exists() and not overwrite and partial != but:
         return leftover(partial)
     return None
 
@@ -188,10 +194,6 @@ class _Target:
         if self._error is not None:
             raise self._error
 
-    @property
-    def failed(self) -> bool:
-        return self._error is not None
-
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         return self._file.seek(offset, whence)
 
@@ -225,54 +227,69 @@ class _Target:
 
 
 def write_hdf5(result: Result, path: Path) -> None:
-    """One dataset a quantity, written piece by piece; contiguous, since its length is known."""
+    """One dataset a quantity."""
     import h5py
 
     with replacing(path) as file:
         target = _Target(file)
         try:
             with h5py.File(target, "w") as hdf5:
-                _fill(hdf5, result, target)
+                places = _lay_out(hdf5, result)
         except (OSError, RuntimeError, ValueError):
             target.check()
             raise
         target.check()
+        done = 0
+        for piece in result.rows.pieces(range(1 + len(result.channels))):
+            for offset, columns in places:
+                values = np.ascontiguousarray(piece[:, columns], "<f8")
+                file.seek(offset + 8 * done * values.shape[1])
+                write_all(file, values.data)
+            done += len(piece)
 
 
-def _fill(hdf5: Any, result: Result, target: _Target) -> None:
-    rows, channels = result.rows, result.channels
+def _lay_out(hdf5: Any, result: Result) -> list[tuple[int, slice | list[int]]]:
+    """All but the numbers; for each dataset where they begin, and its columns, time first."""
+    import h5py
+
+    at_once = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    at_once.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+    at_once.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+    places: list[tuple[int, slice | list[int]]] = []
+
+    def dataset(where: str, shape: tuple[int, ...], columns: Sequence[int]) -> Any:
+        made = hdf5.create_dataset(where, shape, "<f8", dcpl=at_once)
+        if shape[0]:
+            first, last = columns[0], columns[-1]
+            together = list(columns) == [*range(first, last + 1)]
+            chosen = slice(first, last + 1) if together else list(columns)
+            places.append((made.id.get_offset(), chosen))
+        return made
+
+    count, channels = len(result), result.channels
     hdf5.attrs["pliant_result"] = _FORMAT
     hdf5.attrs["name"] = result.name
     hdf5.attrs["warnings"] = "\n".join(result.warnings)
     info = hdf5.create_group("info")
     for key, value in result.info.items():
         info.attrs[key] = value
-    time = hdf5.create_dataset("time", (len(rows),), "f8")
-    time.attrs["unit"] = "s"
-    datasets: list[tuple[Any, int | list[int]]] = [(time, 0)]
+    dataset("time", (count,), [0]).attrs["unit"] = "s"
     bases: dict[str, list[int]] = {}
     for i, channel in enumerate(channels):
         bases.setdefault(channel.base, []).append(i)
     for order, (base, columns) in enumerate(bases.items()):
         members = [channels[i] for i in columns]
         several = members[0].component > 0
-        shape = (len(rows), len(columns)) if several else (len(rows),)
-        dataset = hdf5.create_dataset(_hdf5_path(base), shape, "f8")
-        dataset.attrs["order"] = order
-        dataset.attrs["name"] = base
-        dataset.attrs["unit"] = [channel.unit for channel in members]
-        dataset.attrs["component"] = [channel.component for channel in members]
-        dataset.attrs["source"] = members[0].source[0]
-        dataset.attrs["source_number"] = members[0].source[1]
-        dataset.attrs["index"] = [channel.index for channel in members]
-        datasets.append((dataset, [1 + i for i in columns] if several else 1 + columns[0]))
-        target.check()
-    done = 0
-    for piece in rows.pieces(range(1 + len(channels))):
-        for dataset, chosen in datasets:
-            dataset[done : done + len(piece)] = piece[:, chosen]
-            target.check()
-        done += len(piece)
+        shape = (count, len(columns)) if several else (count,)
+        attributes = dataset(_hdf5_path(base), shape, [1 + i for i in columns]).attrs
+        attributes["order"] = order
+        attributes["name"] = base
+        attributes["unit"] = [channel.unit for channel in members]
+        attributes["component"] = [channel.component for channel in members]
+        attributes["source"] = members[0].source[0]
+        attributes["source_number"] = members[0].source[1]
+        attributes["index"] = [channel.index for channel in members]
+    return places
 
 
 def read_hdf5(

@@ -238,7 +238,7 @@ class Result:
                 result = cls._of_csv(path)
         except OSError as error:
             raise unreadable(path, error) from None
-        if path.name.endswith(PARTIAL):
+        if path.name.endswith(PARTIAL) and ended_early(result.info):
             what = f"{len(result)} rows" + (f", {result._span()}" if len(result) else "")
             warn(f"{path}: partial, of a run that did not finish: {what}", PliantWarning)
         return result

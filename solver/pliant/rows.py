@@ -1,6 +1,6 @@
 """Rows of a result, wherever they are: in memory, or in a file that is read as far as asked for.
 
-Column 0 is time, column ``i`` the i-th channel. Everything is read in pieces of about 8 MB, so that
+Column 0 is time, column ``i`` the i-th channel. Everything is read in pieces of about 2 MB, so that
 a column of an hour's run costs the memory of that column.
 
 The journal is what a run writes while it goes (``recording.py``): whole rows of doubles one after
@@ -33,7 +33,7 @@ MAGIC = b"pliant rows 1\n"
 PARTIAL = ".partial"  # added to the name of a file that a run has not finished
 STATUS_SIZE = 4096  # bytes, with the magic
 
-_PIECE = 1 << 20  # numbers
+_PIECE = 1 << 18  # numbers
 _CSV_ROWS = 4096
 
 
