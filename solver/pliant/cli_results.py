@@ -12,7 +12,7 @@ from rich.console import Console
 from pliant.cli_options import console, reported
 from pliant.errors import ModelError
 from pliant.result_files import check_outputs, ended_early, hold, partial_of
-from pliant.results import Result
+from pliant.results import NOT_SAID, Result
 from pliant.rows import PARTIAL
 
 Force = Annotated[
@@ -95,7 +95,10 @@ def recover(
     with partial.open("r+b", buffering=0) as file:
         if not hold(file):
             raise ModelError.at(str(partial), "a run still writes it; wait for its end")
+        if result.info["ended"] == NOT_SAID:
+            result.info["ended"] = "the run was killed"
         result.save(target)
-    partial.unlink()
     early = ", ended early" if ended_early(result.info) else ""
-    console().print(f"wrote {target}: {extent(result)}{early}", soft_wrap=True)
+    told = f"wrote {target}: {extent(result)}{early}"
+    partial.unlink()
+    console().print(told, soft_wrap=True)

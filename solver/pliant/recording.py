@@ -140,17 +140,18 @@ class Recording:
         # of files the one that has the most
         keeper: _Keeper = self._memory or max(self._files, key=lambda file: file.rows)
         info = {**self._info, "ended": ended}
-        result = Result.of(self._name, keeper.source(), self._channels, info, warnings)
+
+        def result() -> Result:  # anew, since a file is elsewhere when it is finished
+            return Result.of(self._name, keeper.source(), self._channels, info, warnings)
+
         for file in self._files:
-            file.finish(result)
-        if keeper is not self._memory:
-            result = Result.of(self._name, keeper.source(), self._channels, info, warnings)
-        self._result = result
+            file.finish(result())
+        self._result = result()
         if troubled := [file for file in self._files if file.trouble is not None]:
             error = ModelError([file.problem() for file in troubled])
-            keep(error, result)
+            keep(error, self._result)
             raise error from None
-        return result
+        return self._result
 
     def finish_after(self, error: BaseException, warnings: Sequence[str] = ()) -> Result | None:
         """What was recorded by a run that an error ended; what cannot be written is a warning."""
@@ -254,6 +255,10 @@ class _File(_Keeper):
         """As they stand in the file."""
 
     @abstractmethod
+    def _whole(self, data: bytes | memoryview) -> tuple[int, int]:
+        """How many rows are whole in what could be written of some, and their bytes."""
+
+    @abstractmethod
     def _complete(self, result: Result) -> None:
         """Makes the file that was asked for."""
 
@@ -261,15 +266,17 @@ class _File(_Keeper):
         if self.trouble is not None or not len(block):
             return
         rows, end = self._done
+        data = self._bytes(block)
+        added, size = len(block), len(data)
         try:
-            data = self._bytes(block)
             self._file.seek(end)
             write_all(self._file, data)
         except OSError as error:
             self.trouble = error.strerror or str(error)
-            return
-        self._last = float(block[-1, 0])
-        self._done = (rows + len(block), end + len(data))
+            added, size = self._whole(data[: os.fstat(self._file.fileno()).st_size - end])
+        if added:
+            self._last = float(block[added - 1, 0])
+        self._done = (rows + added, end + size)
 
     def finish(self, result: Result) -> None:
         """Gives the file its name, or leaves it aside; without rows there is none."""
@@ -319,6 +326,10 @@ class _Journal(_File):
     def _bytes(self, block: Array) -> memoryview:
         return block.data.cast("B")
 
+    def _whole(self, data: bytes | memoryview) -> tuple[int, int]:
+        rows = len(data) // (8 * self._width)
+        return rows, rows * 8 * self._width
+
     def source(self) -> Rows:
         if not self.rows:
             return MemoryRows(np.zeros(0), np.zeros((0, self._width - 1)))
@@ -344,6 +355,10 @@ class _Csv(_File):
 
     def _bytes(self, block: Array) -> bytes:
         return csv_lines(block)
+
+    def _whole(self, data: bytes | memoryview) -> tuple[int, int]:
+        text = bytes(data)
+        return text.count(b"\n"), text.rfind(b"\n") + 1
 
     def source(self) -> Rows:
         if not self.rows:

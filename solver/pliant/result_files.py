@@ -111,8 +111,8 @@ def replacing(path: Path) -> Iterator[io.FileIO]:
         raise ModelError.at(str(path), missing)
     if path.is_dir():
         raise ModelError.at(str(path), "it is a folder; give the name of a file")
-    path = path.resolve()
-    aside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    real = path.resolve()
+    aside = real.with_name(f".{real.name}.{secrets.token_hex(4)}")
     try:
         file = io.FileIO(aside, "x+")
         try:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
-_KILLED = "not said: the run was killed, or still goes on"
+NOT_SAID = "the run was killed, or still goes on"
 
 
 class Result:
@@ -246,7 +246,7 @@ class Result:
     @classmethod
     def _of_journal(cls, path: Path) -> Result:
         name, info, channels, rows, ended, warnings = read_journal(path)
-        return cls.of(name, rows, channels, {**info, "ended": ended or _KILLED}, warnings)
+        return cls.of(name, rows, channels, {**info, "ended": ended or NOT_SAID}, warnings)
 
     @classmethod
     def _of_csv(cls, path: Path) -> Result:
@@ -255,7 +255,7 @@ class Result:
             raise ModelError.at(str(path), "not a readable result file: neither HDF5 nor CSV")
         channels = [Channel(name, "", ("csv", 0), i) for i, name in enumerate(rows.names[1:])]
         partial = path.name.endswith(PARTIAL)
-        info = {"ended": _KILLED} if partial else {}
+        info = {"ended": NOT_SAID} if partial else {}
         return cls.of(path.name.removesuffix(PARTIAL), rows, channels, info)
 
     @classmethod
