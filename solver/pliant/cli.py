@@ -434,11 +434,11 @@ def platform(
 
 
 def _run_summary(result: Result, elapsed: float) -> str:
-    span = float(result.time[-1] - result.time[0]) if len(result) else 0.0
+    span = result.ends[1] - result.ends[0]
     text = f"{result.name}: {span:g} s in {elapsed:.2f} s, {len(result)} rows"
     if "energy.error" in result and "energy.kinetic" in result:
         text += f", energy error {result.energy_error:.1e}"
-        if span > 0.0 and not result["energy.kinetic"].any():
+        if span > 0.0 and result.is_at_rest:
             text += "\nnothing moved: the model has no speed, load, gravity or stretched spring"
     return text
 

@@ -40,7 +40,7 @@ def extent(result: Result | None) -> str:
     if result is None or not len(result):
         return "no rows"
     rows = "1 row" if len(result) == 1 else f"{len(result)} rows"
-    return f"{rows} up to t = {result.time[-1]:.12g} s"
+    return f"{rows} up to t = {result.ends[1]:.12g} s"
 
 
 def told_interruption(name: str, outputs: Sequence[Path], result: Result | None) -> str:

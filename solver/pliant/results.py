@@ -68,6 +68,7 @@ class Result:
         self.info = dict(info)
         self.warnings = tuple(warnings)
         self._time: Array | None = None
+        self._ends: tuple[float, float] | None = None
         self._column = {channel.name: i for i, channel in enumerate(self.channels)}
         self._columns: dict[str, list[int]] = {}
         for i, channel in enumerate(self.channels):
@@ -95,7 +96,18 @@ class Result:
         )
 
     def _span(self) -> str:
-        return f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self) else "nothing"
+        return "{:g} to {:g} s".format(*self.ends) if len(self) else "nothing"
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """First and last time, without all of them in memory; zeros if there is none."""
+        if self._ends is None:
+            first = last = 0.0
+            for i, times in enumerate(self.rows.pieces([0])):
+                first = float(times[0, 0]) if i == 0 else first
+                last = float(times[-1, 0])
+            self._ends = first, last
+        return self._ends
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -170,6 +182,12 @@ class Result:
                 "record 'joint', 'body' and 'wheel'"
             )
         return self._read([columns[index] for index in sorted(columns)])
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether no kinetic energy was recorded at any time."""
+        columns = [1 + self._column["energy.kinetic"]]
+        return not any(piece.any() for piece in self.rows.pieces(columns))
 
     @property
     def energy_error(self) -> float:
