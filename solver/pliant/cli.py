@@ -1,12 +1,13 @@
-"""The command ``pliant``: check, modes, run, channels, plot, export, demo, bench.
+"""The command ``pliant``: check, modes, run, recover, channels, plot, export, demo, bench.
 
 Errors are printed as ``arm.yaml:7: joints.elbow.axis: ...``, all of them, and end the command with
-exit code 1.
+exit code 1; Ctrl-C ends a run with 130, TERM with 143.
 """
 
 from __future__ import annotations
 
 import signal
+import sys
 import time
 from pathlib import Path
 from types import FrameType
@@ -24,14 +25,16 @@ from pliant.cli_options import (
     Start,
     Step,
     assignments,
-    check_writable,
     console,
     is_fmu,
     refuse_options,
     reported,
 )
+from pliant.cli_results import Force, recover, tell_outputs, told_interruption
 from pliant.completion import channel_names
 from pliant.errors import PliantError
+from pliant.interruption import Interruption
+from pliant.result_files import check_outputs
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -278,6 +281,7 @@ def run(
             metavar="N", min=1, help="Record every N-th step; otherwise at most 2000 rows in all."
         ),
     ] = None,
+    force: Force = False,
     start: Annotated[
         Start | None,
         typer.Option(
@@ -291,9 +295,13 @@ def run(
     """Lets a model move from its start and records it.
 
     The bar shows simulated time, speed against real time and the relative energy error; work of
-    loads and dissipated energy are accounted for, so that the error is the integrator's own. A run
-    that fails says when and where, and still writes what it recorded. Warnings tell of a step
-    beyond the limit of stability and of bodies bent further than their modes can carry.
+    loads and dissipated energy are accounted for, so that the error is the integrator's own.
+    Warnings tell of a step beyond the limit of stability, of bodies bent further than their modes
+    can carry and of an energy error that makes the run doubtful.
+
+    Rows go to disk as they come, into x.h5.partial, which becomes x.h5 when the run ends. A run
+    that fails says when and where, and still writes what it recorded; so does one that is ended by
+    Ctrl-C or TERM. Of one that was killed, 'pliant recover' makes a result.
 
     Names of channels may hold * and ?, or be beginnings up to a dot: joint.elbow is all of that
     joint. Results are kept as HDF5 (x.h5: all digits, units, how the run was made; 'pliant plot'
@@ -308,63 +316,74 @@ def run(
       pliant run arm.yaml -r 'node.hand.*.r' -r energy --every 10 -o arm.csv
       pliant run arm.fmu --input torques.csv --set solver.integrator=rk4 --plot arm.png
     """
-    from pliant.fmu.run import FmuRunError, run_fmu
+    from pliant.fmu.run import run_fmu
     from pliant.plots import check_picture
-    from pliant.run import RunError, simulate
+    from pliant.run import simulate
 
-    for path in output or ():
-        check_writable(path, (".h5", ".hdf5", ".csv"))
+    outputs = output or []
+    check_outputs(outputs, force)
     if picture is not None:
         check_picture(picture)
     out = console()
     started = time.perf_counter()
     result: Result | None = None
-    failure: PliantError | None = None
-    try:
-        if is_fmu(model_file):
-            why = "an FMU has its own; give --set solver.{}=..."
-            refuse_options(context, ("integrator", "algorithm"), why)
-            why = "an FMU starts as it was exported; write start: equilibrium in its model file"
-            refuse_options(context, ("start",), why)
-            result = run_fmu(
-                model_file,
-                duration,
-                step,
-                inputs=inputs,
-                start_values=assignments(settings or ()),
-                every=every,
-                record=record or None,
-                progress=not quiet,
-            )
-        else:
-            refuse_options(context, ("input", "set"), "it is for FMUs; export the model first")
-            result = simulate(
-                model_file,
-                duration,
-                step,
-                every=every,
-                record=record or None,
-                progress=not quiet,
-                integrator=integrator.value,
-                algorithm=algorithm.value,
-                start=None if start is None else "equilibrium",
-            )
-    except (RunError, FmuRunError) as error:
-        failure, result = error, error.result
-    elapsed = time.perf_counter() - started
-    if result is not None:
-        out.print(_run_summary(result, elapsed), soft_wrap=True)
-        for path in output or ():
-            out.print(f"wrote {result.save(path)}")
-        if picture is not None:
-            result.plot(path=picture)
-            out.print(f"wrote {picture}")
+    failure: BaseException | None = None
+    with Interruption() as interruption:
+        try:
+            if is_fmu(model_file):
+                why = "an FMU has its own; give --set solver.{}=..."
+                refuse_options(context, ("integrator", "algorithm"), why)
+                why = "an FMU starts as it was exported; write start: equilibrium in its model file"
+                refuse_options(context, ("start",), why)
+                result = run_fmu(
+                    model_file,
+                    duration,
+                    step,
+                    inputs=inputs,
+                    start_values=assignments(settings or ()),
+                    every=every,
+                    record=record or None,
+                    progress=not quiet,
+                    output=outputs,
+                    overwrite=force,
+                )
+            else:
+                refuse_options(context, ("input", "set"), "it is for FMUs; export the model first")
+                result = simulate(
+                    model_file,
+                    duration,
+                    step,
+                    every=every,
+                    record=record or None,
+                    progress=not quiet,
+                    integrator=integrator.value,
+                    algorithm=algorithm.value,
+                    start=None if start is None else "equilibrium",
+                    output=outputs,
+                    overwrite=force,
+                )
+        except (PliantError, KeyboardInterrupt) as error:
+            failure, result = error, getattr(error, "result", None)
+        elapsed = time.perf_counter() - started
+        try:
+            if result is not None:
+                out.print(_run_summary(result, elapsed), soft_wrap=True)
+                tell_outputs(out, outputs, result)
+                if picture is not None and len(result):
+                    result.plot(path=picture)
+                    out.print(f"wrote {picture}")
+        except KeyboardInterrupt as error:
+            failure = error
+    if interruption.number is not None or isinstance(failure, KeyboardInterrupt):
+        print(told_interruption(interruption.name, outputs, result), file=sys.stderr)
+        raise typer.Exit(interruption.exit_code)
     if failure is not None:
         raise failure
 
 
 app.command()(channels)
 app.command()(plot)
+app.command()(recover)
 app.command()(export)
 
 
@@ -445,11 +464,11 @@ def platform(
 
 
 def _run_summary(result: Result, elapsed: float) -> str:
-    span = float(result.time[-1] - result.time[0]) if len(result) else 0.0
+    span = result.ends[1] - result.ends[0]
     text = f"{result.name}: {span:g} s in {elapsed:.2f} s, {len(result)} rows"
     if "energy.error" in result and "energy.kinetic" in result:
         text += f", energy error {result.energy_error:.1e}"
-        if span > 0.0 and not result["energy.kinetic"].any():
+        if span > 0.0 and result.is_at_rest:
             text += "\nnothing moved: the model has no speed, load, gravity or stretched spring"
     return text
 

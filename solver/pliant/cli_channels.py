@@ -106,7 +106,7 @@ def _of_fmu(path: Path, patterns: Sequence[str] | None) -> list[list[str]]:
 def _of_result(path: Path, patterns: Sequence[str] | None) -> list[list[str]]:
     from pliant.results import Result
 
-    result = Result.from_hdf5(path)
+    result = Result.load(path)
     rows = []
     for group, _ in _groups(_chosen(result.channels, patterns)):
         values = [result[channel.name] for channel in group]
@@ -211,7 +211,7 @@ def plot(
 
     picture = file.with_suffix(".png") if output is None else output
     check_picture(picture)
-    result = Result.from_hdf5(file)
+    result = Result.load(file)
     try:
         result.plot(patterns or None, path=picture)
     except ModelError as error:

@@ -77,7 +77,7 @@ def _names(path: Path) -> list[str]:
     if path.suffix.lower() in (".h5", ".hdf5"):
         from pliant.results import Result
 
-        return list(Result.from_hdf5(path).names)
+        return list(Result.load(path).names)
     from pliant.channels import recordable_channels
     from pliant.simulation import as_model
 

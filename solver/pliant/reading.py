@@ -17,6 +17,8 @@ from pliant.channels import APPLIED, Channel
 from pliant.reduced import Array
 
 if TYPE_CHECKING:
+    from pliant.mechanism import TreeLoad
+    from pliant.model import Model
     from pliant.simulation import Simulation
 
 
@@ -35,6 +37,7 @@ class Reader:
         self._values = np.zeros(len(rows))
         self._acting = np.array(acting, bool)
         self._inputs = np.array([c.index for c in channels if c.source[0] == APPLIED], np.intp)
+        self._tables = load_tables(sim.model)
 
     def read(self, out: Array) -> None:
         """Fills ``out`` with the channels at the present state and inputs."""
@@ -43,18 +46,21 @@ class Reader:
             return
         self._sim.read(self._signals, self._values)
         out[~self._acting] = self._values
-        out[self._acting] = acting_inputs(self._sim)[self._inputs]
+        values = self._sim.inputs.get(slice(None))
+        for where, load in self._tables:
+            values[where] += load.at(self._sim.time)
+        out[self._acting] = values[self._inputs]
 
 
-def acting_inputs(sim: Simulation) -> Array:
-    """All inputs as they act now, in the order of the kernel's, load tables included."""
-    values, model = sim.inputs.get(slice(None)), sim.model
+def load_tables(model: Model) -> list[tuple[slice, TreeLoad]]:
+    """The model's load tables and the inputs, in the order of the kernel's, that they add to."""
     places = {("joint", slots.name): slots.input for slots in model.joints}
     places |= {("joint", slots.name): slots.input for slots in model.loops}
     places |= {("node", slots.name): slots.input for slots in model.nodes}
     places |= {("wheel", w.name): slice(w.input, w.input + 1) for w in model.wheels}
+    tables = []
     for load in model.mechanism.loads:
         body = model.mechanism.bodies[load.body].name
         name = load.element if load.kind == "joint" else f"{body}.{load.element}"
-        values[places[load.kind, name]] += load.at(sim.time)
-    return values
+        tables.append((places[load.kind, name], load))
+    return tables

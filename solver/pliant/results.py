@@ -4,40 +4,48 @@
 >>> result["joint.elbow.q"]                                   # (N,)        # doctest: +SKIP
 >>> result["node.hand.pad.r"]                                 # (N, 3)      # doctest: +SKIP
 >>> result.to_hdf5("arm.h5"); result.plot(["joint.*.q"], "arm.png")         # doctest: +SKIP
+>>> pl.Result.load("arm.h5")["joint.elbow.q"]                               # doctest: +SKIP
+
+Files are written aside and take their names when they are whole (``result_files.py``).
 """
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from pliant.attributes import Guarded
 from pliant.channels import Channel, choose
-from pliant.errors import ModelError, PliantError, UnknownNameError
+from pliant.errors import ModelError, PliantError, PliantWarning, UnknownNameError, warn
 from pliant.part import suggest
 from pliant.reduced import Array
+from pliant.result_files import HDF5_ENDINGS, ended_early, read_hdf5, write_csv, write_hdf5
+from pliant.rows import MAGIC, PARTIAL, CsvRows, MemoryRows, Rows, read, read_journal, unreadable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_FORMAT = 1  # of the HDF5 file
+_HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
+NOT_SAID = "the run was killed, or still goes on"
 
 
 class Result(Guarded):
     """Channels recorded over time.
 
     ``time`` is (N,), ``data`` (N, number of channels), ``channels`` says what each column is and
-    ``info`` how the run was made (model, step, integrator, ...). ``warnings`` tell what makes
-    it doubtful: bodies that were deflected further than modes can carry.
+    ``info`` how the run was made (model, step, integrator, ...) and how it ``ended``: "complete" or
+    the reason why not. ``warnings`` tell what makes it doubtful: bodies that were deflected further
+    than modes can carry, energy out of nothing.
+
+    A result that was loaded, or too large to be kept in memory, is read from its file as far as it
+    is asked for: ``result["joint.elbow.q"]`` costs the memory of one channel, ``data`` that of all.
     """
 
     name: str
-    time: Array
-    data: Array
+    rows: Rows
     channels: tuple[Channel, ...]
     info: dict[str, str | float]
     warnings: tuple[str, ...]
@@ -60,12 +68,23 @@ class Result(Guarded):
         info: Mapping[str, str | float],
         warnings: Sequence[str] = (),
     ) -> None:
+        self._set(name, MemoryRows(time, data), channels, info, warnings)
+
+    def _set(
+        self,
+        name: str,
+        rows: Rows,
+        channels: Sequence[Channel],
+        info: Mapping[str, str | float],
+        warnings: Sequence[str],
+    ) -> None:
         self.name = name
-        self.time = time
-        self.data = data
+        self.rows = rows
         self.channels = tuple(channels)
         self.info = dict(info)
         self.warnings = tuple(warnings)
+        self._time: Array | None = None
+        self._ends: tuple[float, float] | None = None
         self._column = {channel.name: i for i, channel in enumerate(self.channels)}
         self._columns: dict[str, list[int]] = {}
         for i, channel in enumerate(self.channels):
@@ -74,10 +93,25 @@ class Result(Guarded):
     def _called(self) -> str:
         return f"result {self.name}" if "name" in vars(self) else "the result"
 
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        rows: Rows,
+        channels: Sequence[Channel],
+        info: Mapping[str, str | float],
+        warnings: Sequence[str] = (),
+    ) -> Result:
+        """Of rows that need not be in memory."""
+        result = cls.__new__(cls)
+        result._set(name, rows, channels, info, warnings)
+        return result
+
     def __repr__(self) -> str:
-        span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self.time) else "nothing"
+        early = ", ended early" if ended_early(self.info) else ""
         return (
-            f"Result({self.name!r}: {span}, {len(self.time)} rows, {len(self.channels)} channels)"
+            f"Result({self.name!r}: {self._span()}, {len(self)} rows, "
+            f"{len(self.channels)} channels{early})"
         )
 
     def _repr_html_(self) -> str:
@@ -85,8 +119,41 @@ class Result(Guarded):
 
         return result_table(self)
 
+    def _span(self) -> str:
+        return "{:g} to {:g} s".format(*self.ends) if len(self) else "nothing"
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """First and last time, without all of them in memory; zeros if there is none."""
+        if self._ends is None:
+            first = last = 0.0
+            for i, times in enumerate(self.rows.pieces([0])):
+                first = float(times[0, 0]) if i == 0 else first
+                last = float(times[-1, 0])
+            self._ends = first, last
+        return self._ends
+
     def __len__(self) -> int:
-        return len(self.time)
+        return len(self.rows)
+
+    @property
+    def time(self) -> Array:
+        """(N,) in s."""
+        if self._time is None:
+            rows = self.rows
+            self._time = rows.time if isinstance(rows, MemoryRows) else read(rows, [0])[:, 0]
+        return self._time
+
+    @property
+    def data(self) -> Array:
+        """(N, number of channels), read as a whole."""
+        return self._read(range(len(self.channels)))
+
+    def _read(self, columns: Sequence[int]) -> Array:
+        if isinstance(self.rows, MemoryRows):
+            everything = len(columns) == len(self.channels) and isinstance(columns, range)
+            return self.rows.data if everything else self.rows.data[:, columns]
+        return read(self.rows, [1 + i for i in columns])
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -101,9 +168,12 @@ class Result(Guarded):
         if name == "time":
             return self.time
         if name in self._column:
-            return self.data[:, self._column[name]]
+            column = self._column[name]
+            if isinstance(self.rows, MemoryRows):
+                return self.rows.data[:, column]
+            return self._read([column])[:, 0]
         if name in self._columns:
-            return self.data[:, self._columns[name]]
+            return self._read(self._columns[name])
         hint = suggest(name, ("time", *self._columns))
         raise UnknownNameError.at(str(name), f"was not recorded; {hint}")
 
@@ -136,7 +206,13 @@ class Result(Guarded):
                 f"{source} is not complete: {len(columns)} of {expected} were recorded; "
                 "record 'joint', 'body' and 'wheel'"
             )
-        return self.data[:, [columns[index] for index in sorted(columns)]]
+        return self._read([columns[index] for index in sorted(columns)])
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether no kinetic energy was recorded at any time."""
+        columns = [1 + self._column["energy.kinetic"]]
+        return not any(piece.any() for piece in self.rows.pieces(columns))
 
     @property
     def energy_error(self) -> float:
@@ -145,17 +221,24 @@ class Result(Guarded):
         Work of the inputs and dissipated energy are accounted for. What moved is measured by
         kinetic, strain and spring energy together.
         """
-        moving = self["energy.kinetic"] + self["energy.strain"] + self["energy.spring"]
-        scale = float(np.max(moving, initial=0.0))
-        worst = float(np.max(np.abs(self["energy.error"]), initial=0.0))
+        parts = ("kinetic", "strain", "spring", "error")
+        if missing := [name for part in parts if (name := f"energy.{part}") not in self]:
+            self[missing[0]]  # says what is wrong
+        scale = worst = 0.0
+        for rows in self.rows.pieces([1 + self._column[f"energy.{part}"] for part in parts]):
+            scale = float(np.max(rows[:, 0] + rows[:, 1] + rows[:, 2], initial=scale))
+            worst = float(np.max(np.abs(rows[:, 3]), initial=worst))
         return worst / scale if scale > 0.0 else worst
 
     # ------------------------------------------------------------------------------------ files
 
     def save(self, path: str | Path) -> Path:
-        """Writes HDF5 or CSV, by the ending of the file's name."""
+        """Writes HDF5 or CSV, by the ending of the file's name.
+
+        A file of that name is replaced, but only once the new one is whole.
+        """
         path = Path(path)
-        writers = {".h5": self.to_hdf5, ".hdf5": self.to_hdf5, ".csv": self.to_csv}
+        writers = {**dict.fromkeys(HDF5_ENDINGS, self.to_hdf5), ".csv": self.to_csv}
         if path.suffix.lower() not in writers:
             raise ModelError.at(str(path), "unknown kind of file; end its name in .h5 or .csv")
         return writers[path.suffix.lower()](path)
@@ -170,82 +253,60 @@ class Result(Guarded):
         ...     Result.from_hdf5(result.to_hdf5(Path(folder) / "arm.h5"))["joint.elbow.q"]
         array([1., 1.])
         """
-        import h5py
-
-        path = Path(path)
-        with h5py.File(path, "w") as file:
-            file.attrs["pliant_result"] = _FORMAT
-            file.attrs["name"] = self.name
-            file.attrs["warnings"] = "\n".join(self.warnings)
-            file.create_dataset("time", data=self.time).attrs["unit"] = "s"
-            info = file.create_group("info")
-            for key, value in self.info.items():
-                info.attrs[key] = value
-            for order, (base, columns) in enumerate(self._columns.items()):
-                several = len(columns) > 1 or self.channels[columns[0]].component > 0
-                values = self.data[:, columns] if several else self.data[:, columns[0]]
-                dataset = file.create_dataset(_free_path(file, base, order), data=values)
-                members = [self.channels[i] for i in columns]
-                dataset.attrs["order"] = order
-                dataset.attrs["name"] = base
-                dataset.attrs["unit"] = [channel.unit for channel in members]
-                dataset.attrs["component"] = [channel.component for channel in members]
-                dataset.attrs["source"] = members[0].source[0]
-                dataset.attrs["source_number"] = members[0].source[1]
-                dataset.attrs["index"] = [channel.index for channel in members]
-        return path
-
-    @classmethod
-    def from_hdf5(cls, path: str | Path) -> Result:
-        """Reads what ``to_hdf5`` wrote."""
-        import h5py
-
-        found: list[tuple[int, list[Channel], Array]] = []
-
-        def visit(_: str, item: Any) -> None:
-            if not isinstance(item, h5py.Dataset) or "component" not in item.attrs:
-                return
-            a = item.attrs
-            base, source = str(a["name"]), (str(a["source"]), int(a["source_number"]))
-            members = [
-                Channel(f"{base}[{part}]" if part else base, str(unit), source, int(index))
-                for part, unit, index in zip(a["component"], a["unit"], a["index"], strict=True)
-            ]
-            found.append((int(a["order"]), members, item[()].reshape(-1, len(members))))
-
-        try:
-            with h5py.File(path, "r") as file:
-                if file.attrs.get("pliant_result") != _FORMAT:
-                    raise ModelError.at(
-                        str(path), "this HDF5 file is not a result of pliant; give one of its own"
-                    )
-                file.visititems(visit)
-                name, time = str(file.attrs["name"]), file["time"][()]
-                warnings = str(file.attrs.get("warnings", "")).splitlines()
-                info = {
-                    key: str(value) if isinstance(value, str) else float(value)
-                    for key, value in file["info"].attrs.items()
-                }
-        except FileNotFoundError:
-            raise ModelError.at(str(path), "no such file") from None
-        except (OSError, KeyError) as error:
-            raise ModelError.at(str(path), f"not a readable result file: {error}") from None
-        found.sort(key=lambda entry: entry[0])
-        data = np.hstack([values for _, _, values in found]) if found else np.zeros((len(time), 0))
-        channels = [c for _, members, _ in found for c in members]
-        return cls(name, time, data, channels, info, warnings)
+        write_hdf5(self, Path(path))
+        return Path(path)
 
     def to_csv(self, path: str | Path) -> Path:
         """One row a time, first line the names; numbers with all their digits."""
+        write_csv(self, Path(path))
+        return Path(path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Result:
+        """Opens what a run left: HDF5, CSV, or the ``.partial`` file of a run that was killed.
+
+        Numbers are read from the file when they are asked for. That a file is partial is a
+        PliantWarning. CSV knows neither units nor how the run was made.
+        """
         path = Path(path)
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(["time", *self.names])
-            writer.writerows(
-                [repr(t), *map(repr, row)]
-                for t, row in zip(self.time.tolist(), self.data.tolist(), strict=True)
-            )
-        return path
+        try:
+            with path.open("rb") as file:
+                head = file.read(max(len(MAGIC), len(_HDF5_MAGIC)))
+            if head.startswith(MAGIC):
+                result = cls._of_journal(path)
+            elif head.startswith(_HDF5_MAGIC):
+                name, stored, channels, info, warnings = read_hdf5(path)
+                return cls.of(name, stored, channels, info, warnings)
+            else:
+                result = cls._of_csv(path)
+        except OSError as error:
+            raise unreadable(path, error) from None
+        if path.name.endswith(PARTIAL) and ended_early(result.info):
+            what = f"{len(result)} rows" + (f", {result._span()}" if len(result) else "")
+            warn(f"{path}: partial, of a run that did not finish: {what}", PliantWarning)
+        return result
+
+    @classmethod
+    def _of_journal(cls, path: Path) -> Result:
+        name, info, channels, rows, ended, warnings = read_journal(path)
+        return cls.of(name, rows, channels, {**info, "ended": ended or NOT_SAID}, warnings)
+
+    @classmethod
+    def _of_csv(cls, path: Path) -> Result:
+        rows = CsvRows(path)
+        if rows.names[:1] != ["time"]:
+            raise ModelError.at(str(path), "not a readable result file: neither HDF5 nor CSV")
+        channels = [Channel(name, "", ("csv", 0), i) for i, name in enumerate(rows.names[1:])]
+        partial = path.name.endswith(PARTIAL)
+        info = {"ended": NOT_SAID} if partial else {}
+        return cls.of(path.name.removesuffix(PARTIAL), rows, channels, info)
+
+    @classmethod
+    def from_hdf5(cls, path: str | Path) -> Result:
+        """Reads what ``to_hdf5`` wrote, all of it into memory."""
+        name, rows, channels, info, warnings = read_hdf5(Path(path))
+        columns = range(1, 1 + len(channels))
+        return cls(name, read(rows, [0])[:, 0], read(rows, columns), channels, info, warnings)
 
     # -------------------------------------------------------------------------------------- plot
 
@@ -267,21 +328,3 @@ class Result(Guarded):
             patterns = [patterns]
         chosen = None if patterns is None else choose(self.channels, patterns, "plot")
         return plot_result(self, chosen, path)
-
-
-def _free_path(file: Any, base: str, order: int) -> str:
-    """The path of a dataset; a name that another one or a group stands in the way of gives way."""
-    path = _hdf5_path(base)
-    parts = path.split("/")
-    above = ("/".join(parts[:i]) for i in range(1, len(parts)))
-    is_free = all(parts) and path not in file and not any(_is_dataset(file, p) for p in above)
-    return path if is_free else f"other/{order}"
-
-
-def _is_dataset(file: Any, path: str) -> bool:
-    return path in file and not hasattr(file[path], "keys")
-
-
-def _hdf5_path(base: str) -> str:
-    """A slash in an element's name must not open a group of its own."""
-    return base.replace("%", "%25").replace("/", "%2F").replace(".", "/")

@@ -2,6 +2,8 @@
 
 >>> result = pl.simulate("arm.yaml", 30.0, step=1e-3, record=["joint", "energy"])  # doctest: +SKIP
 >>> result.to_hdf5("arm.h5")                                                       # doctest: +SKIP
+
+With ``output="arm.h5"`` rows go to disk as they come (``recording.py``).
 """
 
 from __future__ import annotations
@@ -10,15 +12,14 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
-
 from pliant.channels import Channel, choose, default_channels, recordable_channels
-from pliant.deflection import Deflection, DeflectionWatch
+from pliant.deflection import DeflectionWatch
 from pliant.errors import DeflectionWarning, ModelError, SolverError, warn
 from pliant.model import Model
 from pliant.part import show
 from pliant.progress import Progress
 from pliant.reading import Reader
+from pliant.recording import Recording, keep, output_paths
 from pliant.results import Result
 from pliant.simulation import Simulation, whole_steps
 from pliant.system import System
@@ -55,6 +56,8 @@ def simulate(
     integrator: str = "leapfrog",
     node_rotation: str = "exact",
     start: Literal["equilibrium"] | None = None,
+    output: str | Path | Iterable[str | Path] | None = None,
+    overwrite: bool = False,
 ) -> Result:
     """Runs a model from its start for ``duration`` seconds and gives what was recorded.
 
@@ -66,15 +69,24 @@ def simulate(
     (None: all but reactions and node accelerations). ``controller(sim)`` is called at the start
     and every ``control_period`` seconds (None: every step) to set inputs.
 
+    ``output`` names files (.h5 or .csv) that rows are written to as they come, so that none is lost
+    and a long run needs little memory. They are new, or to be replaced by ``overwrite``. Until the
+    run has ended they are called ``x.h5.partial``; what a killed run left, ``Result.load`` opens.
+
     If the run fails, the SolverError is a RunError with the rows recorded so far as ``result``.
+    Any other exception, of the controller or by Ctrl-C, goes on as it is, with the same ``result``.
+    Files are finished in each case; ``result.info["ended"]`` says how.
+
     A step beyond the limit of stability is a StepWarning. Bodies that were deflected further than
-    modes can carry, in recorded rows, are in ``result.warnings``, the worst is a DeflectionWarning.
+    modes can carry, in recorded rows, are in ``result.warnings``, the worst is a DeflectionWarning;
+    so is an energy error that makes the run doubtful, an EnergyWarning.
 
     >>> def hold(sim):                                                     # doctest: +SKIP
     ...     elbow = sim.joint("elbow")
     ...     elbow.torque = -900.0 * (elbow.angle - 0.3) - 60.0 * elbow.rate
     >>> result = pl.simulate("arm.yaml", 5.0, controller=hold)             # doctest: +SKIP
     """
+    outputs = output_paths(output, overwrite)
     sim = Simulation(
         system,
         step,
@@ -95,9 +107,9 @@ def simulate(
         if period < 1:
             raise ModelError.at("control_period", "it is shorter than a step; give a step or more")
 
-    recorder = Recorder(sim, record, rows=2 + total // every)
-    with Progress(sim, duration, shown=progress) as bar:
-        try:
+    recorder = Recorder(sim, record, 2 + total // every, outputs, overwrite)
+    try:
+        with Progress(sim, duration, shown=progress) as bar:
             done = 0
             while True:
                 if controller is not None and done % period == 0 and done < total:
@@ -112,12 +124,15 @@ def simulate(
                 sim.step(pause)
                 done += pause
                 bar.update()
-        except SolverError as error:
-            raise RunError(error, recorder.result()) from error
-    worst = recorder.worst_deflection()
-    if worst is not None:
-        warn(f"{sim.model.name}: {worst}", DeflectionWarning)
-    return recorder.result()
+        result = recorder.finish()
+        recorder.warn()
+    except BaseException as error:
+        so_far = recorder.finish_after(error)
+        if isinstance(error, SolverError) and so_far is not None:
+            raise RunError(error, so_far) from error
+        keep(error, so_far)
+        raise
+    return result
 
 
 def _control(controller: Controller, sim: Simulation) -> None:
@@ -136,10 +151,15 @@ def _control(controller: Controller, sim: Simulation) -> None:
 
 
 class Recorder:
-    """Collects rows of chosen channels from a simulation."""
+    """Records rows of chosen channels from a simulation."""
 
     def __init__(
-        self, sim: Simulation, record: Iterable[str] | str | None = None, rows: int = 256
+        self,
+        sim: Simulation,
+        record: Iterable[str] | str | None = None,
+        rows: int = _ROWS,
+        outputs: Sequence[Path] = (),
+        overwrite: bool = False,
     ) -> None:
         if record is None:
             channels: Sequence[Channel] = default_channels(sim.model)
@@ -147,45 +167,53 @@ class Recorder:
             patterns = [record] if isinstance(record, str) else list(record)
             channels = choose(recordable_channels(sim.model), patterns)
         self._sim = sim
-        self._channels = channels
         self._reader = Reader(sim, channels)
-        self._time = np.zeros(max(rows, 1))
-        self._data = np.zeros((max(rows, 1), len(channels)))
-        self._count = 0
         self._watch = DeflectionWatch(sim.model)
+        self._rows = Recording(
+            sim.model.name, channels, _info(sim), rows, outputs=outputs, overwrite=overwrite
+        )
 
     def record(self) -> None:
         """Adds a row for the present state."""
-        if self._count == len(self._time):
-            self._time = np.concatenate([self._time, np.zeros_like(self._time)])
-            self._data = np.concatenate([self._data, np.zeros_like(self._data)])
-        self._reader.read(self._data[self._count])
-        self._time[self._count] = self._sim.time
+        row = self._rows.next()
+        self._reader.read(row[1:])
+        row[0] = self._sim.time
         self._watch.look(self._sim.time, self._sim.kernel.q)
-        self._count += 1
+        self._rows.commit()
 
-    def worst_deflection(self) -> Deflection | None:
-        """The largest of those that went beyond what modes can carry."""
-        return max(self._watch.found(), key=lambda found: found.rotation, default=None)
+    def finish(self) -> Result:
+        """What a complete run has recorded."""
+        return self._rows.finish(warnings=self._doubts())
 
-    def result(self) -> Result:
-        """What has been recorded so far."""
-        from pliant import __version__
+    def finish_after(self, error: BaseException) -> Result | None:
+        """What has been recorded by a run that an error ended."""
+        return self._rows.finish_after(error, self._doubts())
 
-        sim, model = self._sim, self._sim.model
-        info: dict[str, str | float] = {
-            "pliant": __version__,
-            "model": model.name,
-            "digest": model.digest,
-            "step": sim.step_size,
-            "integrator": sim.integrator,
-            "algorithm": sim.algorithm,
-            "node_rotation": sim.node_rotation,
-            "instruction_set": sim.kernel.instruction_set,
-            "size_q": float(len(sim.q)),
-            "size_u": float(len(sim.u)),
-            "size_udot": float(sum(j.u.stop - j.u.start for j in model.joints)),
-        }
-        time, data = self._time[: self._count].copy(), self._data[: self._count].copy()
-        beyond = [str(deflection) for deflection in self._watch.found()]
-        return Result(model.name, time, data, self._channels, info, beyond)
+    def warn(self) -> None:
+        """Of the worst that makes the run doubtful."""
+        worst = max(self._watch.found(), key=lambda found: found.rotation, default=None)
+        if worst is not None:
+            warn(f"{self._sim.model.name}: {worst}", DeflectionWarning)
+
+    def _doubts(self) -> list[str]:
+        found = [str(deflection) for deflection in self._watch.found()]
+        doubt = self._sim.doubt
+        return found if doubt is None else [*found, doubt]
+
+
+def _info(sim: Simulation) -> dict[str, str | float]:
+    from pliant import __version__
+
+    return {
+        "pliant": __version__,
+        "model": sim.model.name,
+        "digest": sim.model.digest,
+        "step": sim.step_size,
+        "integrator": sim.integrator,
+        "algorithm": sim.algorithm,
+        "node_rotation": sim.node_rotation,
+        "instruction_set": sim.kernel.instruction_set,
+        "size_q": float(len(sim.q)),
+        "size_u": float(len(sim.u)),
+        "size_udot": float(sum(j.u.stop - j.u.start for j in sim.model.joints)),
+    }

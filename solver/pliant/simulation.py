@@ -309,16 +309,9 @@ class Simulation(Guarded):
                 self.inputs.prepare(start, start + self.step_size)
                 self.motions.prepare(start + self.step_size)
                 self.checked(self.kernel.step(1))
-        if self.kernel.is_doubtful and not self._told_doubt:
+        if not self._told_doubt and (doubt := self.doubt) is not None:
             self._told_doubt = True
-            warn(f"{self.model.name}: {self._doubt()}", EnergyWarning)
-
-    def _doubt(self) -> str:
-        return (
-            f"t = {self.time:g} s: the energy error has come to {100.0 * self.energy_doubt:.3g} % "
-            "of the energy that moved: do not trust this run; take a shorter step ('pliant check' "
-            "names the limit)"
-        )
+            warn(f"{self.model.name}: {doubt}", EnergyWarning)
 
     def checked(self, status: Status) -> None:
         """Raises a SolverError if a call of the kernel failed."""
@@ -388,6 +381,17 @@ class Simulation(Guarded):
         1) a run is not to be trusted; above 1 (euler_cromer: 100) a step fails with a SolverError.
         """
         return self.kernel.energy_doubt
+
+    @property
+    def doubt(self) -> str | None:
+        """What makes the run doubtful, in a sentence; None if nothing does."""
+        if not self.kernel.is_doubtful:
+            return None
+        return (
+            f"t = {self.time:g} s: the energy error has come to {100.0 * self.energy_doubt:.3g} % "
+            "of the energy that moved: do not trust this run; take a shorter step ('pliant check' "
+            "names the limit)"
+        )
 
     @property
     def momentum(self) -> Momentum:

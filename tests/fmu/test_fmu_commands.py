@@ -324,6 +324,45 @@ def test_a_run_that_fails_says_why_and_keeps_what_it_has(here):
     assert caught.value.result is not None
 
 
+def test_rows_of_an_fmu_go_to_disk_as_they_come_and_say_how_it_ended(here):
+    code, _, err = call("run", "cart.fmu", "-d", "0.5", "-q", "-o", "x.h5", "-o", "x.csv")
+    assert (code, err) == (0, "")
+    assert Result.load("x.h5").info["ended"] == "complete"
+    code, out, err = call("run", "cart.fmu", "-d", "0.5", "-q", "-o", "x.h5")
+    assert (code, out) == (1, "")
+    assert err.startswith("x.h5: it is there already; give another name, or --force")
+    # an FMU that refuses in the middle
+    (here / "f.csv").write_text("time,joint.rail.f\n0,0\n0.3,0\n0.4,1e300\n")
+    run = ("run", "cart.fmu", "-d", "1", "-q", "-i", "f.csv", "--force")
+    code, out, err = call(*run, "-o", "x.h5", "-o", "y.csv")
+    assert code == 1
+    assert "joint.rail.f" in err
+    result, table = Result.load("x.h5"), Result.load("y.csv")
+    assert f"wrote x.h5: {len(result)} rows up to t = 0." in out
+    assert 300 <= len(result) <= 302
+    assert np.array_equal(result.data, table.data)
+    assert "joint.rail.f" in str(result.info["ended"])
+    assert not list(here.glob("*.partial"))
+
+
+def test_a_kept_result_survives_whatever_stops_an_fmu(here, monkeypatch):
+    from pliant.fmu import run
+
+    def interrupted(self, time, size):
+        if time > 0.0995:
+            raise KeyboardInterrupt
+        step(self, time, size)
+
+    step = run._Instance.step
+    monkeypatch.setattr(run._Instance, "step", interrupted)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        run_fmu("cart.fmu", 1.0, 1e-3, output="x.h5")
+    assert len(caught.value.result) == len(Result.load("x.h5")) == 101  # type: ignore[attr-defined]
+    code, _, err = call("run", "cart.fmu", "-s", "1e-3", "-d", "1", "-q", "-o", "y.h5")
+    assert code == 130
+    assert err == "interrupted by SIGINT: 101 rows up to t = 0.1 s are kept in y.h5\n"
+
+
 def test_what_the_fmu_refuses_is_told_in_its_words(here):
     code, _, err = call("run", "cart.fmu", "--set", "body.rod.m=-2", "-q")
     assert code == 1

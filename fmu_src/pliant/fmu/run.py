@@ -15,14 +15,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from pliant.channels import Channel, choose
 from pliant.errors import ModelError, PliantError, PliantWarning, warn
 from pliant.fmu.archive import unpack
 from pliant.fmu.given import InputTable, Starts
 from pliant.fmu.inspect import FmuFile
 from pliant.inert import inert, inert_lines
+from pliant.recording import Recording, keep, output_paths
 from pliant.results import Result
 from pliant.simulation import whole_steps
 
@@ -48,6 +47,8 @@ def run_fmu(
     record: Iterable[str] | None = None,
     every: int | None = None,
     progress: bool = False,
+    output: str | Path | Iterable[str | Path] | None = None,
+    overwrite: bool = False,
 ) -> Result:
     """Runs an FMI 2.0 co-simulation FMU from its start and gives what was recorded.
 
@@ -55,8 +56,10 @@ def run_fmu(
     file with a column ``time`` and one for each input that is not to stay at its start. Between
     rows inputs go in a straight line, two rows of the same time make a jump, and outside the rows
     they stay. ``start_values`` holds parameters and inputs by name, as text. A row is recorded at
-    the start, every ``every`` steps and at the end.
+    the start, every ``every`` steps and at the end. ``output`` and ``overwrite`` are those of
+    ``simulate``: rows go to these files as they come and survive whatever ends the run.
     """
+    outputs = output_paths(output, overwrite)
     fmu = FmuFile(path)
     if fmu.description.fmiVersion != "2.0" or fmu.description.coSimulation is None:
         raise ModelError.at(str(path), "only FMI 2.0 co-simulation can be run here")
@@ -73,7 +76,8 @@ def run_fmu(
         _Instance(fmu, _unpacked(fmu, Path(folder))) as instance,
     ):
         instance.initialize(starts)
-        recorder = _Recorder(instance, channels, step, rows=2 + count // every)
+        rows = 2 + count // every
+        recorder = _Recorder(instance, channels, step, rows, outputs, overwrite)
         try:
             for i in _counted(count, progress):
                 now = i * step
@@ -83,9 +87,13 @@ def run_fmu(
                     recorder.record(now)
                 instance.step(now, step)
             recorder.record(count * step)
-        except FmuRunError as error:
-            raise FmuRunError(str(error), recorder.result()) from None
-        return recorder.result()
+            return recorder.finish()
+        except BaseException as error:
+            so_far = recorder.finish_after(error)
+            if isinstance(error, FmuRunError):
+                raise FmuRunError(str(error), so_far) from None
+            keep(error, so_far)
+            raise
 
 
 def _suggested_step(fmu: FmuFile) -> float:
@@ -143,6 +151,7 @@ class _Instance:
         self.fmu = fmu
         self._messages: list[str] = []
         self._warnings: list[str] = []
+        self.told: list[str] = []  # warnings that were passed on
         self._takes_rates = bool(fmu.description.coSimulation.canInterpolateInputs)
         try:
             # logging on: pythonfmu tells of no error without it
@@ -160,9 +169,10 @@ class _Instance:
             self._messages.append(text)
 
     def pass_on_warnings(self) -> None:
-        for text in self._warnings:
+        texts, self._warnings = self._warnings, []
+        self.told += texts
+        for text in texts:
             warn(f"{self.fmu.path.name}: {text}", PliantWarning)
-        self._warnings.clear()
 
     def _said(self, error: Exception) -> str:
         return "; ".join(self._messages) or str(error)
@@ -212,29 +222,36 @@ class _Recorder:
     """Rows of chosen variables."""
 
     def __init__(
-        self, instance: _Instance, channels: Sequence[Channel], step: float, rows: int
+        self,
+        instance: _Instance,
+        channels: Sequence[Channel],
+        step: float,
+        rows: int,
+        outputs: Sequence[Path],
+        overwrite: bool,
     ) -> None:
-        self._instance = instance
-        self._channels = channels
-        self._references = [channel.index for channel in channels]
-        self._step = step
-        self._time = np.zeros(rows)
-        self._data = np.zeros((rows, len(channels)))
-        self._count = 0
-
-    def record(self, time: float) -> None:
-        with self._instance.calls():
-            self._data[self._count] = self._instance.slave.getReal(self._references)
-        self._time[self._count] = time
-        self._count += 1
-
-    def result(self) -> Result:
-        told, rows = self._instance.fmu.description, slice(0, self._count)
+        told = instance.fmu.description
         info: dict[str, str | float] = {
             "model": str(told.modelName),
-            "fmu": self._instance.fmu.path.name,
+            "fmu": instance.fmu.path.name,
             "guid": str(told.guid),
-            "communication_step": self._step,
+            "communication_step": step,
         }
-        time, data = self._time[rows].copy(), self._data[rows].copy()
-        return Result(str(told.modelName), time, data, self._channels, info)
+        self._instance = instance
+        self._references = [channel.index for channel in channels]
+        self._rows = Recording(
+            str(told.modelName), channels, info, rows, outputs=outputs, overwrite=overwrite
+        )
+
+    def record(self, time: float) -> None:
+        row = self._rows.next()
+        row[0] = time
+        with self._instance.calls():
+            row[1:] = self._instance.slave.getReal(self._references)
+        self._rows.commit()
+
+    def finish(self) -> Result:
+        return self._rows.finish(warnings=self._instance.told)
+
+    def finish_after(self, error: BaseException) -> Result | None:
+        return self._rows.finish_after(error, self._instance.told)
