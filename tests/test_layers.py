@@ -27,6 +27,7 @@ MODEL_SIDE = {
     "pliant.channels",
     "pliant.data_file",
     "pliant.errors",
+    "pliant.limits",
     "pliant.mechanism",
     "pliant.model",
     "pliant.motion.InputMotion",

@@ -315,16 +315,22 @@ class Dynamics {
     return {Code::diverged, speed_of(static_cast<int32_t>(i)), q[i], 0};
   }
 
-  // ... to where they are at the end of the step. What they make of the energy meanwhile is known
-  // from the moments of evaluation only, and of a rate that jumps within a step of rk4 as much as 22
-  // times what it brings was missed.
-  void drive_to_end(double* q, double* u) {
+  // ... to where they are at the end of the step.
+  void drive_to_end(double* q, double* u) { drive(within_step(time(), step, step), step, q, u); }
+
+  // Books a step of length dt, before its speeds are written. What prescribed motions make of the
+  // energy is known from the moments of evaluation only: of a rate that jumps within a step of rk4,
+  // as much as 22 times what it brings was missed.
+  void account(const Power& rates, double dt) {
     constexpr double kMissed = 32.0;
-    for (std::size_t i = 0; i < m.driven.size(); ++i) u_mean_[i] = u[m.driven[i]];
-    drive(within_step(time(), step, step), step, q, u);
+    state.work() += rates.work * dt;
+    state.dissipated() += rates.loss * dt;
     double& turnover = state.turnover();
+    turnover += std::fabs(rates.work * dt) + std::fabs(rates.loss * dt);
     for (std::size_t i = 0; i < m.driven.size(); ++i) {
-      const double change = u[m.driven[i]] - u_mean_[i];
+      const TableTime end = within_step(time(), step, step);
+      const double after = motion(static_cast<int32_t>(i), end, step).rate;
+      const double change = after - state.u()[m.driven[i]];
       turnover += kMissed * m.largest_inertia[m.driven[i]] * change * change;
     }
     for (std::size_t i = 0; i < m.loop_rows.size(); ++i) {
@@ -335,12 +341,6 @@ class Dynamics {
                             motion_at_time(m, table, within_step(time(), step, 0.0)).rate);
       turnover += kMissed * m.mass * change * change;
     }
-  }
-
-  void account(const Power& rates, double dt) {
-    state.work() += rates.work * dt;
-    state.dissipated() += rates.loss * dt;
-    state.turnover() += std::fabs(rates.work * dt) + std::fabs(rates.loss * dt);
   }
 
  private:

@@ -44,8 +44,8 @@ def impulse(case: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Errors:
-    """Largest gap in m and rad; energy that appeared or vanished and momentum without impulse,
-    relative, at the end."""
+    """Largest gap in m and rad; largest energy that appeared or vanished, and momentum without
+    impulse at the end, both relative to what is there at the end."""
 
     gap: float
     energy: float
@@ -56,15 +56,17 @@ def run(case: int, step: float, integrator: str) -> Errors:
     sim = pl.Simulation(system(case), step, integrator=integrator)
     rows = sim.model.loops[-1].rows.stop
     wanted = [(QUANTITIES.index("loop_gap"), 0, i) for i in range(rows)]
-    signals, values = sim.kernel.signals(np.array(wanted, np.int32)), np.zeros(rows)
-    gap = 0.0
+    wanted.append((QUANTITIES.index("energy"), 0, 7))
+    signals, values = sim.kernel.signals(np.array(wanted, np.int32)), np.zeros(rows + 1)
+    gap = error = 0.0
     for _ in range(round(span(case) / step)):
         sim.step()
         sim.read(signals, values)
-        gap = max(gap, float(np.abs(values).max()))
+        gap = max(gap, float(np.abs(values[:-1]).max()))
+        error = max(error, abs(float(values[-1])))
     energy, expected = sim.energy, impulse(case)
     momentum = np.linalg.norm(sim.momentum.linear - expected) / np.linalg.norm(expected)
-    return Errors(gap, abs(energy.error) / (energy.kinetic + energy.strain), float(momentum))
+    return Errors(gap, error / (energy.kinetic + energy.strain), float(momentum))
 
 
 @pytest.mark.parametrize("case", CLOSED)
@@ -73,7 +75,8 @@ def test_euler_cromer_closes_the_books_at_its_order(case: int) -> None:
     a tangent opens a loop by h^2 times its curvature; stabilisation leaves ten steps of that."""
     coarse_step = 1e-4 if is_flexible(case) else 2e-3
     coarse, fine = (run(case, h, "euler_cromer") for h in (coarse_step, 0.5 * coarse_step))
-    assert 1.8 < coarse.energy / fine.energy < 2.3
+    # of the flexible ones' fast vibrations the next order is seen: 2.5, at half the steps 2.15
+    assert 1.8 < coarse.energy / fine.energy < (2.6 if is_flexible(case) else 2.3)
     assert 1.8 < coarse.momentum / fine.momentum < 2.3
     assert 3.4 < coarse.gap / fine.gap < 4.6
     # measured: rigid 1.1e-6 m, flexible (a hundredth of the speed) 9e-12 m

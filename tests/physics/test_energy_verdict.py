@@ -131,7 +131,7 @@ def test_a_doubtful_run_is_warned_of_once() -> None:
             sim.step()
     assert len(told) == 1
     assert re.match(
-        r"cart: t = \S+ s: the energy error has come to 2\d\.\d % of the energy that moved: do not "
+        r"cart: t = \S+ s: the energy error has come to 2\S+ % of the energy that moved: do not "
         r"trust this run; take a shorter step \('pliant check' names the limit\)",
         str(told[0].message),
     )

@@ -40,7 +40,11 @@ def test_leapfrog_is_at_least_as_accurate_as_euler_cromer_and_the_plain_leapfrog
     system = make()
     exact = motion_of(system, step / 16, duration, "rk4")
     leapfrog = apart(motion_of(system, step, duration, "leapfrog"), exact)
-    cromer = apart(motion_of(system, step, duration, "euler_cromer"), exact)
+    try:
+        cromer = apart(motion_of(system, step, duration, "euler_cromer"), exact)
+    except pl.SolverError as error:  # the top, which it gives a hundred times the energy
+        assert "energy came out of nothing" in error.message
+        cromer = np.inf
     assert leapfrog < 0.1 * cromer
     assert leapfrog < plain
 
