@@ -17,13 +17,15 @@ INSTALLED      := $(VENV)/.installed$(if $(CI),-werror)
 
 # Two pips at once in one environment disturb each other, whatever -j says.
 .NOTPARALLEL:
-.PHONY: help install demo test bench fuzz lint format figures clean distclean
+.PHONY: help install demo test bench fuzz fuzz-guided coverage lint format figures clean distclean
 
 help:
 	@echo "make demo     run the space-station arm and leave a plot in build/"
 	@echo "make test     all tests"
 	@echo "make bench    speed against Pinocchio and MuJoCo, table and build/bench.json"
 	@echo "make fuzz     random calls and damaged files against the FMU library, wild values in models"
+	@echo "make fuzz-guided  the same guided by coverage, for what reads bytes; takes clang"
+	@echo "make coverage lines and branches of what reads bytes that tests run"
 	@echo "make lint     ruff, mypy, clang-format, warnings of the kernel as errors"
 	@echo "make format   let ruff and clang-format rewrite the sources"
 	@echo "make figures  the plots of the documentation, in build/figures"
@@ -67,6 +69,12 @@ bench: install $(VENV)/.extra-bench
 fuzz: install
 	$(BIN)/python build_scripts/fuzz_fmu.py
 	$(BIN)/python build_scripts/fuzz_files.py 120
+
+fuzz-guided: install
+	$(BIN)/python build_scripts/fuzz_guided.py
+
+coverage: install $(VENV)/.extra-test $(VENV)/.extra-coverage
+	$(BIN)/python build_scripts/coverage.py
 
 figures: install $(VENV)/.extra-test
 	$(BIN)/python build_scripts/figures.py

@@ -30,5 +30,7 @@ def built(target: str, tree: str, **defines: str) -> Path:
         )
         if done.returncode != 0:
             sys.exit(f"{' '.join(map(str, command))} failed\n{done.stdout}\n{done.stderr}")
-    (library,) = folder.glob(f"{target}.*")
+    (library,) = (
+        path for path in folder.glob(f"{target}*") if path.suffix in ("", ".so", ".dylib")
+    )
     return library

@@ -165,6 +165,7 @@ Result Slave::deserialize(const unsigned char* data, std::size_t size, Snapshot&
       word(16) != (size - kBytesHead) / sizeof(double)) {
     return refuse("this state is cut off or was appended to");
   }
+  if (size == kBytesHead) return refuse("this state is cut off");
   std::vector<unsigned char> covered(data, data + 24);
   covered.insert(covered.end(), data + kBytesHead, data + size);
   if (word(24) != fnv1a(covered.data(), covered.size())) {
@@ -175,7 +176,6 @@ Result Slave::deserialize(const unsigned char* data, std::size_t size, Snapshot&
   for (double value : x) {
     if (!std::isfinite(value)) return refuse("this state holds a value that is not finite");
   }
-  if (x.empty()) return refuse("this state is cut off");
   const double phase = x[0];
   x.erase(x.begin());
   if (!(phase >= 0.0 && phase < 64.0 && phase == std::floor(phase))) {
