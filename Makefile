@@ -17,7 +17,7 @@ INSTALLED      := $(VENV)/.installed$(if $(CI),-werror)
 
 # Two pips at once in one environment disturb each other, whatever -j says.
 .NOTPARALLEL:
-.PHONY: help install demo test bench fuzz fuzz-guided coverage lint format figures clean distclean
+.PHONY: help install demo test bench fuzz fuzz-guided sanitize coverage lint format figures clean distclean
 
 help:
 	@echo "make demo     run the space-station arm and leave a plot in build/"
@@ -25,6 +25,7 @@ help:
 	@echo "make bench    speed against Pinocchio and MuJoCo, table and build/bench.json"
 	@echo "make fuzz     random calls and damaged files against the FMU library, with sanitizers"
 	@echo "make fuzz-guided  the same guided by coverage, for what reads bytes; takes clang"
+	@echo "make sanitize the kernel's tests with sanitizers, for every instruction set, and threads"
 	@echo "make coverage lines and branches of what reads bytes that tests run"
 	@echo "make lint     ruff, mypy, clang-format, warnings of the kernel as errors"
 	@echo "make format   let ruff and clang-format rewrite the sources"
@@ -71,6 +72,9 @@ fuzz: install
 
 fuzz-guided: install
 	$(BIN)/python build_scripts/fuzz_guided.py
+
+sanitize: install $(VENV)/.extra-test
+	$(BIN)/python build_scripts/sanitize.py
 
 coverage: install $(VENV)/.extra-test $(VENV)/.extra-coverage
 	$(BIN)/python build_scripts/coverage.py

@@ -20,12 +20,9 @@ ROOT = HERE.parent
 FILES = ("solver/kernel/model.cpp", "solver/kernel/data_file.cpp", "fmu_src/native/variables.cpp")
 TESTS = (
     "tests/unit/test_data_file.py",
+    "tests/unit/test_forged_data_files.py",
     "tests/unit/test_corpus.py",
     "tests/fmu/test_variable_table.py",
-    "tests/fmu/test_native_states.py",
-    "tests/fmu/test_native_refusals.py",
-    "tests/oracle/test_kernel.py",
-    "tests/oracle/test_loops.py",
     "tests/physics/test_motion_tables.py",
 )
 
