@@ -27,7 +27,7 @@ help:
 	@echo "make fuzz-guided  the same guided by coverage, for what reads bytes; takes clang"
 	@echo "make sanitize the kernel's tests with sanitizers, for every instruction set, and threads"
 	@echo "make coverage lines and branches of what reads bytes that tests run"
-	@echo "make lint     ruff, mypy, clang-format, warnings of the kernel as errors"
+	@echo "make lint     ruff, mypy, clang-format, clang-tidy, warnings of the kernel as errors"
 	@echo "make format   let ruff and clang-format rewrite the sources"
 	@echo "make figures  the plots of the documentation, in build/figures"
 	@echo "make clean    remove what was built (distclean: and the .venv)"
@@ -87,6 +87,7 @@ lint: install $(VENV)/.extra-lint
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/clang-format --dry-run --Werror $(CPP_SOURCES) $(HOST_SOURCES)
+	$(BIN)/python build_scripts/tidy.py
 
 format: install $(VENV)/.extra-lint
 	$(BIN)/ruff check --fix .
