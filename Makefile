@@ -77,7 +77,7 @@ sanitize: install $(VENV)/.extra-test
 	$(BIN)/python build_scripts/sanitize.py
 
 coverage: install $(VENV)/.extra-test $(VENV)/.extra-coverage
-	$(BIN)/python build_scripts/coverage.py
+	$(BIN)/python build_scripts/native_coverage.py
 
 figures: install $(VENV)/.extra-test
 	$(BIN)/python build_scripts/figures.py

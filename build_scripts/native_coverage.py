@@ -1,7 +1,7 @@
 """Lines and branches of what reads bytes that tests run: ``make coverage``.
 
-    python build_scripts/coverage.py                 the tests that reach it
-    python build_scripts/coverage.py tests/unit      others
+    python build_scripts/native_coverage.py                 the tests that reach it
+    python build_scripts/native_coverage.py tests/unit      others
 
 Counted by gcov in a build of its own; the arithmetic of the kernel is not instrumented.
 """
