@@ -17,7 +17,7 @@ INSTALLED      := $(VENV)/.installed$(if $(CI),-werror)
 
 # Two pips at once in one environment disturb each other, whatever -j says.
 .NOTPARALLEL:
-.PHONY: help install demo test bench fuzz fuzz-guided coverage lint format figures clean distclean
+.PHONY: help install demo test bench fuzz fuzz-guided sanitize coverage lint format figures clean distclean
 
 help:
 	@echo "make demo     run the space-station arm and leave a plot in build/"
@@ -25,8 +25,9 @@ help:
 	@echo "make bench    speed against Pinocchio and MuJoCo, table and build/bench.json"
 	@echo "make fuzz     random calls and damaged files against the FMU library, wild values in models"
 	@echo "make fuzz-guided  the same guided by coverage, for what reads bytes; takes clang"
+	@echo "make sanitize the kernel's tests with sanitizers, for every instruction set, and threads"
 	@echo "make coverage lines and branches of what reads bytes that tests run"
-	@echo "make lint     ruff, mypy, clang-format, warnings of the kernel as errors"
+	@echo "make lint     ruff, mypy, clang-format, clang-tidy, warnings of the kernel as errors"
 	@echo "make format   let ruff and clang-format rewrite the sources"
 	@echo "make figures  the plots of the documentation, in build/figures"
 	@echo "make clean    remove what was built (distclean: and the .venv)"
@@ -73,8 +74,11 @@ fuzz: install
 fuzz-guided: install
 	$(BIN)/python build_scripts/fuzz_guided.py
 
+sanitize: install $(VENV)/.extra-test
+	$(BIN)/python build_scripts/sanitize.py
+
 coverage: install $(VENV)/.extra-test $(VENV)/.extra-coverage
-	$(BIN)/python build_scripts/coverage.py
+	$(BIN)/python build_scripts/native_coverage.py
 
 figures: install $(VENV)/.extra-test
 	$(BIN)/python build_scripts/figures.py
@@ -84,6 +88,7 @@ lint: install $(VENV)/.extra-lint
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/clang-format --dry-run --Werror $(CPP_SOURCES) $(HOST_SOURCES)
+	$(BIN)/python build_scripts/tidy.py
 
 format: install $(VENV)/.extra-lint
 	$(BIN)/ruff check --fix .

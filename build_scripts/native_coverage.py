@@ -1,7 +1,7 @@
 """Lines and branches of what reads bytes that tests run: ``make coverage``.
 
-    python build_scripts/coverage.py                 the tests that reach it
-    python build_scripts/coverage.py tests/unit      others
+    python build_scripts/native_coverage.py                 the tests that reach it
+    python build_scripts/native_coverage.py tests/unit      others
 
 Counted by gcov in a build of its own; the arithmetic of the kernel is not instrumented.
 """
@@ -20,12 +20,9 @@ ROOT = HERE.parent
 FILES = ("solver/kernel/model.cpp", "solver/kernel/data_file.cpp", "fmu_src/native/variables.cpp")
 TESTS = (
     "tests/unit/test_data_file.py",
+    "tests/unit/test_forged_data_files.py",
     "tests/unit/test_corpus.py",
     "tests/fmu/test_variable_table.py",
-    "tests/fmu/test_native_states.py",
-    "tests/fmu/test_native_refusals.py",
-    "tests/oracle/test_kernel.py",
-    "tests/oracle/test_loops.py",
     "tests/physics/test_motion_tables.py",
 )
 
