@@ -25,6 +25,12 @@ class Guarded:
 
     _instead: ClassVar[Mapping[str, str]] = {}
     """What to do rather than set a name; under "" what is said of any other read-only one."""
+    _at_any_time: ClassVar[frozenset[str]] = frozenset()
+    """Names that may be set again and again: a controller does so in every step."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls._at_any_time = frozenset(settable_names(cls))
 
     def _called(self) -> str:
         """How messages name the object."""
@@ -43,16 +49,12 @@ class Guarded:
             raise UnknownAttributeError.at(self._called(), self._unknown(name, public_names(self)))
 
         def __setattr__(self, name: str, value: Any) -> None:
-            if name.startswith("_"):
+            cls = type(self)
+            if name[0] == "_" or name in cls._at_any_time:
                 object.__setattr__(self, name, value)
                 return
-            cls = type(self)
-            known = getattr(cls, name, None)
-            if isinstance(known, property) and known.fset is not None:
-                known.fset(self, value)
-                return
-            declared = _annotation(cls, name)
-            if declared is not None and not (declared.startswith("Final") and name in vars(self)):
+            known, declared = getattr(cls, name, None), _annotation(cls, name)
+            if declared is not None and name not in vars(self):  # once
                 object.__setattr__(self, name, value)
                 return
             if callable(known):

@@ -153,7 +153,7 @@ def test_results_and_systems_refuse_unknown_names_and_survive_copies(system):
     result = pl.simulate(system, 0.01)
     with pytest.raises(AttributeError, match="result crane: has no 'tme'; did you mean 'time'"):
         _ = result.tme
-    with pytest.raises(pl.ModelError, match="did you mean 'time'"):
+    with pytest.raises(pl.ModelError, match="result crane: has no 'tme'"):
         result.tme = 3
     with pytest.raises(
         KeyError, match=r"joint\.slw\.q: was not recorded; did you mean 'joint\.sle"
