@@ -34,7 +34,6 @@ from pliant.cli_results import Force, recover, tell_outputs, told_interruption
 from pliant.completion import channel_names
 from pliant.errors import PliantError
 from pliant.interruption import Interruption
-from pliant.result_files import check_outputs
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -318,6 +317,7 @@ def run(
     """
     from pliant.fmu.run import run_fmu
     from pliant.plots import check_picture
+    from pliant.result_files import check_outputs
     from pliant.run import simulate
 
     outputs = output or []

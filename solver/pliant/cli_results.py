@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
 from pliant.cli_options import console, reported
 from pliant.errors import ModelError
-from pliant.result_files import check_outputs, ended_early, hold, partial_of
-from pliant.results import NOT_SAID, Result
-from pliant.rows import PARTIAL
+
+if TYPE_CHECKING:
+    from pliant.results import Result
 
 Force = Annotated[
     bool,
@@ -25,6 +25,8 @@ Force = Annotated[
 
 def tell_outputs(out: Console, outputs: Sequence[Path], result: Result) -> None:
     """Where the rows of a run are."""
+    from pliant.result_files import ended_early, partial_of
+
     for path in outputs:
         if partial_of(path).exists():
             continue  # what kept it from being finished says so
@@ -45,6 +47,8 @@ def extent(result: Result | None) -> str:
 
 def told_interruption(name: str, outputs: Sequence[Path], result: Result | None) -> str:
     """The line that an interrupted run ends with."""
+    from pliant.result_files import partial_of
+
     if result is None or not len(result):
         # before the first row, or a second time while files were being finished
         left = [path for path in map(partial_of, outputs) if path.exists()]
@@ -84,6 +88,10 @@ def recover(
       pliant recover x.h5.partial
       pliant recover x.h5.partial -o /elsewhere/x.h5
     """
+    from pliant.result_files import check_outputs, ended_early, hold, partial_of
+    from pliant.results import NOT_SAID, Result
+    from pliant.rows import PARTIAL
+
     if not partial.name.endswith(PARTIAL):
         raise ModelError.at(str(partial), f"not the name of a partial file; they end in {PARTIAL}")
     target = partial.with_name(partial.name.removesuffix(PARTIAL)) if output is None else output
