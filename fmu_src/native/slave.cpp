@@ -12,6 +12,7 @@ namespace {
 constexpr double kClockTolerance = 1e-6;  // of a communication step: drift of the importer's clock
 constexpr double kMostSteps = 1e9;        // internal steps in one communication step
 constexpr double kShortestSize = 1e-12;   // s, of a communication step
+constexpr int kJumpsInARow = 3;           // of a motion from outside: it is told of wrongly
 constexpr double kLargestRotation = 0.3;  // rad, of a node in its body: what modes can carry
 
 std::string text_of(double x) {
@@ -115,7 +116,8 @@ void Slave::reset() {
   now_.motion_rates.assign(now_.motions.size(), 0.0);
   now_.motion_rated = now_.motion_rates;
   now_.locks.assign(table_.body_names.size(), 0.0);
-  built_ = told_bent_ = told_energy_ = false;
+  built_ = told_bent_ = told_energy_ = told_jumps_ = false;
+  jumps_ = 0;
   told_step_ = 0.0;
   read_ = Needs();
 }
@@ -530,6 +532,12 @@ std::vector<std::string> Slave::warnings() {
                     brief(limit.step) + " s for the model as exported, set by " + limit.cause +
                     ": the motion will grow or tremble; take a shorter one");
   }
+  if (!told_jumps_ && jumps_ >= kJumpsInARow) {
+    told_jumps_ = true;
+    found.push_back("t = " + text_of(time()) + " s: " + name_of(Role::motion, jumping_) +
+                    " jumps from step to step, off where " + name_of(Role::motion, jumping_ + 1) +
+                    " leads: what hangs on it is thrown about; set the rate of the motion too");
+  }
   if (!told_energy_ && stepper_->is_doubtful()) {
     told_energy_ = true;
     found.push_back("t = " + text_of(time()) + " s: the energy error has come to " +
@@ -589,6 +597,18 @@ void Slave::add_motion_offset(double time, double* rows) const {
   for (std::size_t i = 0; i < now_.motions.size(); i += 3) {
     add_fading(&motion_offset_[i], T, time, 1.0, rows + i);
   }
+}
+
+// Positions told without the rates that lead from one to the next make a motion of jumps.
+void Slave::watch_jumps(double size) {
+  std::size_t jump = now_.motions.size();
+  for (std::size_t i = 0; i < now_.motions.size(); i += 3) {
+    const double off = std::fabs(motion_offset_[i]), led = std::fabs(now_.motions[i + 1]) * size;
+    const double rounding = 1e-12 * (1.0 + std::fabs(now_.motions[i]));
+    if (off > led + rounding) jump = std::min(jump, i);
+  }
+  jumps_ = jump < now_.motions.size() ? jumps_ + 1 : 0;
+  if (jumps_ == kJumpsInARow) jumping_ = jump;
 }
 
 // What inputs come to by the end of a step, with the derivatives that were set.
@@ -656,6 +676,7 @@ Result Slave::step(double time, double size) {
   } else {
     motion_offset_.assign(stepper_->motion_now(), stepper_->motion_now() + now_.motions.size());
     for (std::size_t i = 0; i < now_.motions.size(); ++i) motion_offset_[i] -= now_.motions[i];
+    watch_jumps(size);
     for (double done = 1.0; done <= count && status.code == Code::ok; done += 1.0) {
       motion_after(size, done * length, stepper_->motion_next());
       add_motion_offset(done * length, stepper_->motion_next());

@@ -55,7 +55,7 @@ class Slave {
   double internal_step() const { return now_.options.step; }
   // What the importer should know of the internal step and the present state, each once: a step
   // beyond the limit of the model as exported, the first body deflected further than its modes
-  // can carry, an energy error that makes the run doubtful.
+  // can carry, motions from outside that jump, an energy error that makes the run doubtful.
   std::vector<std::string> warnings();
 
   Result get_real(const Reference* references, std::size_t count, double* values);
@@ -102,6 +102,7 @@ class Slave {
   std::string limit_text() const;  // of the present integrator's step
   Result check_parameters(const std::vector<double>& parameters);
   Result check_inputs_after(double size);
+  void watch_jumps(double size);
   void motion_after(double size, double time, double* rows) const;
   void add_motion_offset(double time, double* rows) const;
   // The model as the parameters want it; nothing to do if they have not changed since.
@@ -120,8 +121,10 @@ class Slave {
   std::unique_ptr<Stepper> stepper_;
 
   double told_step_ = 0.0;  // the step that was last warned of, or found good
-  bool told_bent_ = false, told_energy_ = false;
-  Needs read_;  // since the last step
+  bool told_bent_ = false, told_energy_ = false, told_jumps_ = false;
+  int jumps_ = 0;            // steps in a row to which a motion from outside jumped
+  std::size_t jumping_ = 0;  // its position's number
+  Needs read_;               // since the last step
 
   std::vector<Signal> signals_;  // scratch of the calls below, to allocate once
   std::vector<double> numbers_;

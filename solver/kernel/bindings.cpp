@@ -350,6 +350,7 @@ NB_MODULE(_kernel, module) {
              return k.stepper().is_locked(body);
            })
       .def("open_account", [](Kernel& k) { k.stepper().open_account(); })
+      .def_prop_ro("energy_moved", [](const Kernel& k) { return k.stepper().energy_moved(); })
       .def_prop_ro("energy_doubt", [](const Kernel& k) { return k.stepper().energy_doubt(); })
       .def_prop_ro("is_doubtful", [](const Kernel& k) { return k.stepper().is_doubtful(); })
       .def_prop_ro("is_sane", [](Kernel& k) { return k.stepper().accepts(k.stepper().state()); })

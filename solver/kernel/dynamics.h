@@ -35,6 +35,7 @@ class State {
   double& energy_start() { return block_[5]; }
   double& turnover() { return block_[7]; }
   double& largest_moving() { return block_[8]; }
+  double moved() const { return block_[7] + block_[8]; }
   double& doubt() { return block_[9]; }
   double doubt() const { return block_[9]; }
   // Of the last verdict on it: motion then, steps since.
@@ -298,11 +299,10 @@ class Dynamics {
   // Prescribed speeds are what they are at the moment.
   Power audit(double half) {
     if (m.driven.size() > 0) find_joint_forces();
-    if (half == 0.0) return power(m, d, d.u.data(), d.u.data());
+    if (half == 0.0) return power(m, d, d.u.data());
     for (int32_t i = 0; i < m.u_size; ++i) u_mean_[i] = state.u()[i] + half * d.udot[i];
     for (const int32_t i : m.driven) u_mean_[i] = d.u[i];
-    const bool implicit = d.damping_time > 0.0;
-    return power(m, d, implicit ? u_mean_.data() : d.u.data(), u_mean_.data());
+    return power(m, d, u_mean_.data());
   }
 
   // Of a step that is done: a coordinate that has left the world of mechanics.

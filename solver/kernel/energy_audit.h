@@ -82,28 +82,37 @@ inline Vec6<double> node_velocity(const Model& m, const Data<double>& d, int32_t
   return sum;
 }
 
-// What friction and damping of stops take per second at the position q and the speed u, acting as
-// at the speed u_acting.
-inline double friction_loss(const DofConst& c, double q, double u_acting, double u) {
+// What a freedom's friction and stops take off at the position q: all of their effort that is not
+// in the energy of springs, their dampers at the speed u.
+inline double taken_off(const DofConst& c, double q, const PassiveEffort<double>& effort,
+                        double u) {
   const double elastic = -c.stiffness * (q - c.rest) - c.stop_stiffness * beyond_stop(c, q);
-  const PassiveEffort<double> effort = passive_effort(c, q, u_acting);
-  return (elastic - effort.elastic + effort.damping * u_acting) * u;
+  return elastic - effort.elastic + effort.damping * u;
 }
 
-// Of the moment in Data after its accelerations were found, at the speeds `u`; friction and damping
-// as they are at the speeds `u_acting`.
-inline Power power(const Model& m, const Data<double>& d, const double* u_acting,
-                   const double* u_all) {
+// Of the moment in Data after its accelerations were found, at the speeds `u_all`; friction and
+// damping as they acted on it.
+inline Power power(const Model& m, const Data<double>& d, const double* u_all) {
   Power sum{0.0, 0.0};
+  const bool implicit = d.damping_time > 0.0;
   const auto count = static_cast<int32_t>(m.bodies.size());
   for (int32_t i = 0; i < count; ++i) {
     const BodyConst& b = m.bodies[i];
-    const double *u = u_all + b.u0, *acting = u_acting + b.u0;
+    const double* u = u_all + b.u0;
+    const double* acting = implicit ? u : &d.u[b.u0];  // of modes: at the speed in the middle
     for (int32_t k = 0; k < b.dofs; ++k) {
       const int32_t dof = b.dof0 + k;
       const DofConst& c = m.dofs[dof];
       sum.work += (d.held[dof] ? held_effort(m, d, i, k) : d.input[dof]) * u[k];
-      if (c.passive) sum.loss += friction_loss(c, joint_position(b, d, k), acting[k], u[k]);
+      if (!c.passive) continue;
+      const double q = joint_position(b, d, k);
+      const PassiveEffort<double> effort = passive_effort(c, q, d.u[b.u0 + k]);
+      double at = d.u[b.u0 + k];
+      if (implicit && !d.held[dof]) {
+        const double later = effort.damping > 0.0 ? d.dof[dof].damping / effort.damping : 0.0;
+        at = d.u_damped[b.u0 + k] + later * d.udot[b.u0 + k];
+      }
+      sum.loss += taken_off(c, q, effort, at) * u[k];
     }
     const int32_t n = b.modes;
     const double* damping = m.matrices.data() + b.matrix0 + 2 * n * n;
@@ -120,7 +129,10 @@ inline Power power(const Model& m, const Data<double>& d, const double* u_acting
     for (int32_t i = loop.freedom0; i < loop.freedom0 + loop.freedoms; ++i) {
       const DofConst& c = m.loop_freedoms[i].dof;
       const LoopFreedomWork<double>& free = d.loop_freedom[i];
-      if (c.passive) sum.loss += friction_loss(c, free.position, free.rate, free.rate);
+      if (c.passive) {
+        const PassiveEffort<double> applied = passive_effort(c, free.position, free.rate);
+        sum.loss += taken_off(c, free.position, applied, free.rate) * free.rate;
+      }
       const double effort = d.input[m.loop_input0 + i];
       if (effort == 0.0) continue;
       Vec6<double> V = node_velocity(m, d, loop.node_b, u_all);

@@ -62,7 +62,10 @@ PLIANT_INLINE void joint_efforts(const Model& m, const BodyConst& b, Data<T>& d)
     const PassiveEffort<T> effort = passive_effort(c[k], position, u);
     const T damped = d.damping_time > 0.0 ? d.u_damped[b.u0 + k] : u;
     dof[k].force += effort.elastic - effort.damping * damped;
-    dof[k].damping = T(d.damping_time) * effort.damping;
+    // (2) of integrators.h
+    const T half = T(d.damping_time) * effort.damping;
+    const T whole = half + half - T(m.own_inertia[b.dof0 + k]);
+    dof[k].damping = value(whole) > value(half) ? whole : half;
   };
   const int32_t charted = b.translations + b.rotations;
   for (int32_t k = 0; k < charted; ++k) add(k, q[k]);

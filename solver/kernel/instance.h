@@ -100,6 +100,7 @@ class Instance final : public Stepper {
     x.largest_moving() = moving_energy(m_, totals_, u());
     x.judged_motion() = motion_measure(m_, u());
   }
+  double energy_moved() const override { return s_.state.moved(); }
   double energy_doubt() const override { return s_.state.doubt(); }
   bool is_doubtful() const override {
     return s_.state.doubt() > energy_limits(s_.options.integrator).doubtful;
@@ -174,7 +175,7 @@ class Instance final : public Stepper {
     tangent_->work = {0.0, 0.0};
     if (along.time != 0.0) {
       if (Status bad = need_accelerations(false); bad.code != Code::ok) return bad;
-      const Power rates = power(m_, s_.d, s_.d.u.data(), s_.d.u.data());
+      const Power rates = power(m_, s_.d, s_.d.u.data());
       tangent_->work = {rates.work * along.time, rates.loss * along.time};
     }
     return status;
@@ -285,7 +286,7 @@ class Instance final : public Stepper {
     x.largest_moving() = std::max(x.largest_moving(), moving - error);
     const double sum = now.kinetic + now.strain + now.spring + std::fabs(now.gravity) +
                        std::fabs(x.energy_start()) + x.turnover();
-    const double moved = x.largest_moving() + x.turnover() + kRoundingOfEnergy * sum;
+    const double moved = x.moved() + kRoundingOfEnergy * sum;
     const double ratio = error == 0.0 ? 0.0 : std::fabs(error) / moved;
     if (!(ratio <= energy_limits(s_.options.integrator).lost)) return blame(m_, s_.d, u(), ratio);
     x.doubt() = std::max(x.doubt(), ratio);

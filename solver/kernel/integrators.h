@@ -24,7 +24,11 @@
 // mass beside its head, the sum is not quite empty: a tumbling one drifts by some h^2 w^2 a radian.
 // Friction and damping act at the speed in the middle of the step, which the unknown a makes,
 //     (M + h/2 D) a = f - D u,                                                              (2)
-// D diagonal in the freedoms and a matrix in the modes: no damper is too strong for the step.
+// D diagonal in the freedoms and a matrix in the modes: no damper is too strong for the step. That
+// alone would let a strong one, h D / M > 2, turn a speed round within a step, which a stop that
+// never pulls makes a throw: in a joint the force is then that of a later speed, u + (h - m / D) a
+// instead of u + h/2 a, with m an inertia that the freedom moves at least (Model::own_inertia). A
+// freedom with the inertia m comes to f / D at once, and friction of ordinary size stays as it was.
 //
 // The state is written only after the accelerations were found good.
 #pragma once

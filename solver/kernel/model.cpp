@@ -202,6 +202,31 @@ void measure_inertia(Model& m) {
     // A wheel's spin is what its motor makes of it.
     for (int32_t w = 0; w < b.wheels; ++w) m.largest_inertia.push_back(0.0);
   }
+  for (const BodyConst& b : m.bodies) {
+    // What can move inside of a body, and freedoms along others, leave less of its inertia.
+    constexpr double kLeft = 1e-3;
+    const bool whole = b.modes + b.wheels == 0;
+    const double* J = b.inertia.c;  // three columns of four
+    double least = std::numeric_limits<double>::infinity();
+    for (int i = 0; i < 3; ++i) {
+      double others = 0.0;
+      for (int j = 0; j < 3; ++j) others += i == j ? 0.0 : std::fabs(J[4 * i + j]);
+      least = std::min(least, std::max(J[4 * i + i] - others, 0.0));
+    }
+    for (int32_t k = 0; k < b.dofs; ++k) {
+      const Vector3& a = m.dofs[b.dof0 + k].axis;
+      double own = b.mass;
+      if (k >= b.translations) own = least;
+      if (k >= b.translations && b.rotations == 1) {
+        own = 0.0;
+        for (int i = 0; i < 3; ++i) {
+          for (int j = 0; j < 3; ++j) own += a.x[i] * J[4 * i + j] * a.x[j];
+        }
+      }
+      const bool alone = k >= b.translations || b.dofs == b.translations;
+      m.own_inertia.push_back(whole && alone ? own : kLeft * own);
+    }
+  }
   for (const NodeConst& node : m.nodes) {
     const BodyConst& b = m.bodies[node.body];
     const auto body = static_cast<std::size_t>(node.body);

@@ -254,6 +254,8 @@ class Model {
   // Of every speed: the largest inertia that it can move, in any position. Zero for what goes on by
   // itself and may hold most of the energy: wheels, and a floating model as a whole.
   Array<double> largest_inertia;
+  // Of every freedom of a joint: how much inertia it moves at least.
+  Array<double> own_inertia;
 
  private:
   Model() = default;

@@ -145,6 +145,8 @@ class Stepper {
   virtual bool is_locked(int32_t body) = 0;
   // Work, dissipated energy and energy error count from here.
   virtual void open_account() = 0;
+  // All the energy that moved since then: went in, out, or from place to place.
+  virtual double energy_moved() const = 0;
   // Largest energy error found since then, relative to the energy that moved, of the steps at which
   // it was judged; and whether it makes the run doubtful.
   virtual double energy_doubt() const = 0;

@@ -143,7 +143,12 @@ class JointHandle(Guarded):
         self, position: ArrayLike, rate: ArrayLike = 0.0, acceleration: ArrayLike = 0.0
     ) -> None:
         """Gives the motion of a joint with ``motion: input`` from now on; it goes on at that
-        acceleration until it is given anew. The joint gets there within one step."""
+        acceleration until it is given anew. The joint gets there within one step.
+
+        A position alone is one to stand at: for a motion give the rate too, and the acceleration
+        if it is known. Positions told one after the other without their rates are a motion of
+        jumps, which throws about what hangs on the joint; that is a warning.
+        """
         size = self._slots.u.stop - self._slots.u.start
         parts = (
             np.broadcast_to(np.asarray(x, float), size) if np.ndim(x) == 0 else x

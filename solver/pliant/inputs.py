@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.errors import ModelError, SolverError
+from pliant.errors import ModelError, PliantWarning, SolverError, warn
 from pliant.motion import InputMotion, MotionCurve
 from pliant.part import show
 from pliant.reduced import Array
@@ -111,6 +111,9 @@ class Inputs:
         kernel.input_time = saved.time
 
 
+_JUMPS_IN_A_ROW = 3  # of a motion from outside: it is told of wrongly
+
+
 @dataclass
 class _Steered:
     """A motion given from outside; it goes on at the acceleration it was given."""
@@ -119,6 +122,7 @@ class _Steered:
     rate: Array
     acceleration: Array
     time: float = 0.0
+    jumps: int = 0  # tellings in a row that were off where the one before led
 
     def __call__(self, t: float) -> tuple[Array, Array, Array]:
         s = t - self.time
@@ -136,6 +140,7 @@ class Motions:
     def __init__(self, model: Model, kernel: Kernel) -> None:
         self._kernel = kernel
         self._driven: list[tuple[str, Callable[[float], object], slice]] = []
+        self._told: set[str] = set()
         first = 0
         for slots in model.joints:
             motion = model.mechanism.bodies[slots.body].joint.motion
@@ -165,10 +170,28 @@ class Motions:
             if name == element and isinstance(motion, _Steered):
                 size = rows.stop - rows.start
                 parts = [_array(x, size, element) for x in (position, rate, acceleration)]
+                self._watch_jumps(element, motion, parts)
                 motion.position, motion.rate, motion.acceleration = parts
                 motion.time = self._kernel.time
                 return
         raise ModelError.at(element, "does not come from outside; write motion: input")
+
+    def _watch_jumps(self, element: str, motion: _Steered, parts: list[Array]) -> None:
+        """Warns of positions without the rates that lead from one to the next, once."""
+        now, size = self._kernel.time, len(parts[0])
+        if now <= motion.time:
+            return
+        off = np.abs(parts[0] - _motion_rows(motion, now, size, element)[:, 0])
+        led = np.abs(parts[1]) * (now - motion.time)
+        jumps = (off > led + 1e-12 * (1.0 + np.abs(parts[0]))).any()
+        motion.jumps = motion.jumps + 1 if jumps else 0
+        if motion.jumps == _JUMPS_IN_A_ROW and element not in self._told:
+            self._told.add(element)
+            warn(
+                f"{element} jumps from one position to the next, off where its rate leads: what "
+                "hangs on it is thrown about; give move() the rate too",
+                PliantWarning,
+            )
 
     def start(self) -> None:
         """Puts the driven joints where their functions say at the present time."""

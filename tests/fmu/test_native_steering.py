@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pliant as pl
-from fmu.raw_slave import ERROR, OK, Library, RawSlave, integers, references
+from fmu.raw_slave import DISCARD, ERROR, OK, Library, RawSlave, integers, references
 from fmu.twin import Twin
 
 STEP = 1e-3
@@ -268,3 +268,14 @@ def test_what_a_motion_comes_to_within_a_step_has_limits(moved, name):
     assert f"{name}: 1e+15 is beyond mechanics" in slave.messages[-1]
     assert slave.set_real([name], [told(0.0)[MOTION.index(name)]]) == OK
     assert slave.state() == before
+
+
+def test_positions_without_their_rates_are_told_of_once(moved) -> None:
+    slave = starting(moved, told(0.0))
+    assert slave.call("fmi2ExitInitializationMode") == OK
+    for i in range(1, 8):
+        assert slave.set_real(MOTION, [told(1e-3 * i)[0], 0.0, 0.0]) == OK
+        assert slave.do_step(1e-3 * (i - 1), 1e-3) in (OK, DISCARD)
+    logged = [text for _, category, text in slave.logged if category == "logStatusWarning"]
+    assert len([text for text in logged if "jumps from step to step" in text]) == 1
+    assert any("off where joint.elbow.motion.qd leads" in text for text in logged)

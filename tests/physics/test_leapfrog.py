@@ -109,7 +109,7 @@ def test_gyroscopic_forces_do_not_feed_vibrations() -> None:
 @pytest.mark.parametrize("ratio", [0.1, 1.0, 10.0, 1e3])
 def test_no_damper_is_too_strong_for_the_step(ratio: float) -> None:
     """m u' = -d u: the speed falls by the factor (1 - x/2) / (1 + x/2) in every step, x = h d / m,
-    and the energy that it loses is booked."""
+    but never turns round: from x = 2 on it is gone at once. The energy that it loses is booked."""
     mass, step = 2.0, 0.01
     cart = pl.System(
         name="cart",
@@ -125,10 +125,10 @@ def test_no_damper_is_too_strong_for_the_step(ratio: float) -> None:
         },
     )
     sim = pl.Simulation(cart, step)
-    factor = (1.0 - ratio / 2.0) / (1.0 + ratio / 2.0)
+    factor = max(0.0, (1.0 - ratio / 2.0) / (1.0 + ratio / 2.0))
     for n in range(1, 30):
         sim.step()
-        assert sim.joint("rail").rate == pytest.approx(factor**n, rel=1e-12)
+        assert sim.joint("rail").rate == pytest.approx(factor**n, rel=1e-12, abs=1e-12)
     assert sim.energy.error == pytest.approx(0.0, abs=1e-12)
     assert sim.energy.dissipated == pytest.approx(0.5 * mass * (1.0 - factor**58), rel=1e-12)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -477,3 +478,21 @@ def test_recording_does_not_change_the_motion():
     ends = [pl.simulate(double_pendulum(), 0.2, every=n).q[-1] for n in (1, 7, 200)]
     assert np.array_equal(ends[0], ends[1])
     assert np.array_equal(ends[0], ends[2])
+
+
+def test_positions_of_a_moved_joint_without_their_rates_are_warned_of_once() -> None:
+    system = pl.System(
+        name="led",
+        bodies={"arm": pl.Body(mass=1, com=[1, 0, 0], inertia=[0.1, 0.1, 0.1])},
+        joints={"drive": pl.Joint(type="revolute", axis="z", child="arm", motion="input")},
+    )
+    for rates, count in ((True, 0), (False, 1)):
+        sim = pl.Simulation(system, 1e-3)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            for i in range(50):
+                t = 1e-3 * i
+                sim.joint("drive").move(np.sin(t), np.cos(t) if rates else 0.0)
+                sim.step()
+        jumps = [w for w in told if "jumps from one position to the next" in str(w.message)]
+        assert len(jumps) == count
