@@ -24,7 +24,7 @@ _CELLS = 24  # of the bar
 class Progress:
     """Shows a bar while a simulation advances; silent unless ``shown``.
 
-    The energy error is relative to the largest kinetic, strain and spring energy so far.
+    The energy error is relative to all the energy that has moved so far.
     """
 
     def __init__(self, sim: Simulation, duration: float, *, shown: bool) -> None:
@@ -32,7 +32,6 @@ class Progress:
         self._duration = duration
         self._shown = shown
         self._bar: _TerminalBar | _NotebookBar | None = None
-        self._largest = 0.0
         self._started = self._updated = time.perf_counter()
         self._first = sim.time
 
@@ -68,10 +67,8 @@ class Progress:
     def _text(self) -> str:
         wall = time.perf_counter() - self._started
         factor = self._elapsed / wall if wall > 0 else 0.0
-        energy = self._sim.energy
-        self._largest = max(self._largest, energy.kinetic + energy.strain + energy.spring)
-        error = abs(energy.error)
-        relative = error / self._largest if self._largest > 0 else error
+        error, moved = abs(self._sim.energy.error), self._sim.kernel.energy_moved
+        relative = error / moved if moved > 0.0 else error
         return f"t = {self._sim.time:.3f} s, {factor:.3g} x real time, energy error {relative:.1e}"
 
 

@@ -129,6 +129,10 @@ class Recording:
         self._before = self._count
         self._due = self._next_due()
 
+    def tell(self, **info: float) -> None:
+        """More of how the run went, known at its end."""
+        self._info |= info
+
     def finish(self, ended: str = COMPLETE, warnings: Sequence[str] = ()) -> Result:
         """What was recorded, in the files that were asked for.
 

@@ -216,15 +216,16 @@ class Result(Guarded):
 
     @property
     def energy_error(self) -> float:
-        """Largest energy that appeared or vanished, relative to the largest that moved.
+        """Largest energy that appeared or vanished, relative to all that moved.
 
-        Work of the inputs and dissipated energy are accounted for. What moved is measured by
-        kinetic, strain and spring energy together.
+        Work of the inputs and dissipated energy are accounted for. What moved is what went in and
+        out and the largest of kinetic, strain and spring energy together, also between the rows
+        where the run has told (``info["energy_moved"]``).
         """
         parts = ("kinetic", "strain", "spring", "error")
         if missing := [name for part in parts if (name := f"energy.{part}") not in self]:
             self[missing[0]]  # says what is wrong
-        scale = worst = 0.0
+        scale, worst = float(self.info.get("energy_moved", 0.0)), 0.0
         for rows in self.rows.pieces([1 + self._column[f"energy.{part}"] for part in parts]):
             scale = float(np.max(rows[:, 0] + rows[:, 1] + rows[:, 2], initial=scale))
             worst = float(np.max(np.abs(rows[:, 3]), initial=worst))

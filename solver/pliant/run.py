@@ -183,10 +183,12 @@ class Recorder:
 
     def finish(self) -> Result:
         """What a complete run has recorded."""
+        self._rows.tell(energy_moved=self._sim.kernel.energy_moved)
         return self._rows.finish(warnings=self._doubts())
 
     def finish_after(self, error: BaseException) -> Result | None:
         """What has been recorded by a run that an error ended."""
+        self._rows.tell(energy_moved=self._sim.kernel.energy_moved)
         return self._rows.finish_after(error, self._doubts())
 
     def warn(self) -> None:
