@@ -21,7 +21,7 @@ from pliant.progress import Progress
 from pliant.reading import Reader
 from pliant.recording import Recording, keep, output_paths
 from pliant.results import Result
-from pliant.simulation import Simulation, whole_steps
+from pliant.simulation import Simulation, is_count, whole_steps
 from pliant.system import System
 
 _ROWS = 2000  # recorded by default, at most
@@ -99,8 +99,8 @@ def simulate(
     total = whole_steps(duration, step, "duration")
     if every is None:
         every = max(1, -(-total // _ROWS))
-    elif every < 1:
-        raise ModelError.at("every", f"{every} is too small; give 1 for every step, or more")
+    elif not is_count(every, 1):
+        raise ModelError.at("every", f"{show(every)} is no number of steps; give 1 or more")
     period = 1
     if control_period is not None:
         period = whole_steps(control_period, step, "control_period")

@@ -33,7 +33,7 @@ from pliant.handles import BodyHandle, JointHandle, LoopHandle, NodeHandle, Whee
 from pliant.inputs import Inputs, InputState, Motions
 from pliant.model import Model
 from pliant.options import ALGORITHMS, INTEGRATORS, NODE_ROTATIONS
-from pliant.part import suggest
+from pliant.part import show, suggest
 from pliant.reduced import Array
 from pliant.stability import DEFAULT_STEP, default_step, warn_of_step
 from pliant.system import System
@@ -299,8 +299,8 @@ class Simulation(Guarded):
         A step that fails raises a SolverError; the state is then that of the last good step. An
         energy error that makes the run doubtful is an EnergyWarning, once.
         """
-        if count < 0:
-            raise ModelError.at("step", f"{count} is negative; give the number of steps")
+        if not is_count(count, 0):
+            raise ModelError.at("step", f"{show(count)} is no number of steps; give 0 or more")
         if not (self.inputs.is_varying or self.motions):
             self.checked(self.kernel.step(count))
         else:
@@ -426,10 +426,10 @@ def whole_steps(seconds: float, step: float, where: str) -> int:
     Traceback (most recent call last):
     pliant.errors.ModelError: advance: 0.5 s is no whole number of steps of 0.4 s; take 0.4 or 0.8 s
     """
-    ratio = seconds / step if np.isfinite(seconds) else np.nan
+    ratio = seconds / step if _is_number(seconds) and np.isfinite(seconds) else np.nan
     if not (0.0 <= ratio < 2**53):
         raise ModelError.at(
-            where, f"{seconds} s is not a duration; give a finite time of 0 or more"
+            where, f"{show(seconds)} s is not a duration; give a finite time of 0 or more"
         )
     count = round(ratio)
     if abs(ratio - count) > _WHOLE_STEPS:
@@ -446,16 +446,26 @@ def _check_options(
     step: float, loop_steps: float, *choices: tuple[str, str, Iterable[str]]
 ) -> None:
     problems = []
-    if not SHORTEST_STEP <= step <= LONGEST_STEP:
+    if not (_is_number(step) and SHORTEST_STEP <= step <= LONGEST_STEP):
         span = f"{SHORTEST_STEP:g} to {LONGEST_STEP:g} s"
-        problems.append(Problem("step", f"{step} is not a step; give a time from {span}"))
+        problems.append(Problem("step", f"{show(step)} is not a step; give a time from {span}"))
     for where, value, known in choices:
         if value not in known:
             problems.append(Problem(where, f"'{value}' is unknown; {suggest(value, known)}"))
-    if not loop_steps >= 2.0:
+    if not (_is_number(loop_steps) and loop_steps >= 2.0):
         problems.append(Problem("loop_steps", f"{loop_steps} is too few; give 2 steps or more"))
     if problems:
         raise ModelError(problems)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+
+
+def is_count(value: object, least: int) -> bool:
+    """Whether it is a whole number of at least so much."""
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    return whole and int(value) >= least  # type: ignore[call-overload]
 
 
 def _read_only(view: Array) -> Array:

@@ -394,3 +394,20 @@ def test_inputs_that_are_not_finite_are_refused_and_change_nothing(value: float)
     with pytest.raises(pl.ModelError, match=r"node boom\.tip force: .* not finite"):
         sim.node("boom.tip").apply(force=[0.0, value, 0.0])
     assert sim.joint("shoulder").torque == 2.0
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda sim: sim.advance("1"), r"advance: '1' s is not a duration; give a finite time"),
+        (lambda sim: sim.advance(None), r"advance: None s is not a duration"),
+        (lambda sim: sim.step(1.5), r"step: 1.5 is no number of steps; give 0 or more"),
+        (lambda sim: sim.step(-1), r"step: -1 is no number of steps"),
+        (lambda sim: pl.Simulation(sim.model, "0.001"), r"step: '0.001' is not a step; give a"),
+        (lambda sim: pl.simulate(sim.model, 1, every=1.5), r"every: 1.5 is no number of steps"),
+        (lambda sim: pl.simulate(sim.model, None), r"duration: None s is not a duration"),
+    ],
+)
+def test_times_and_counts_of_other_types_are_refused_in_words(call, said: str) -> None:
+    with pytest.raises(pl.ModelError, match=said):
+        call(pl.Simulation(from_yaml(GOOD), 1e-3))
