@@ -201,6 +201,7 @@ class Dynamics {
     if (table >= 0) return motion_at_time(m, table, t);
     const int32_t live = m.driven_live[driven];
     const double* a = state.motion_start() + 3 * live;
+    if (since == 0.0) return {a[0], a[1], a[2], 0.0};  // wherever it goes on to
     const double* b = motion_next.data() + 3 * live;
     return quintic({a[0], a[1], a[2], 0.0}, {b[0], b[1], b[2], 0.0}, step, since);
   }

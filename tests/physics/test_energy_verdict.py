@@ -233,7 +233,7 @@ SOUND = {
     "platform 4": (lambda: platform(4), 2.0),
     "platform 12": (lambda: platform(12), 1.0),
     "orbiter": (orbiting_boom, 5.0),
-    "brake": (strong_damper, 1.0),
+    "brake": (strong_damper, 0.02),
     "drop": (friction_and_stop, 2.0),
     "held": (held_brake, 2.0),
     "dead stop": (lambda: dropped(1e4, 1e4), 1.0),

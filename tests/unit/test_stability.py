@@ -44,7 +44,7 @@ def largest_speed(system: pl.System, step: float, integrator: str, steps: int = 
                 speeds.append(float(np.abs(sim.u).max()))
         except pl.SolverError:
             return np.inf
-    return max(speeds[-20:]) / max(speeds[:20])
+    return max(speeds[-20:]) / max(*speeds[:20], np.finfo(float).tiny)
 
 
 # ----------------------------------------------------------------------------- by hand, and as run
