@@ -351,8 +351,7 @@ Result Slave::set_real(const Reference* references, std::size_t count, const dou
     } else {
       now_.options.step = values[i];
       built_ = built_ && now_.initialized;
-      if (built_) {  // the loops' time constant goes by it, in what is read before the next step
-                     // too
+      if (built_) {  // the loops' time constant goes by it, also in what is read before a step
         stepper_->set_step(stepper_->step_size(), values[i]);
         stepper_->inputs_written();
       }
