@@ -1,5 +1,6 @@
 #include "data_file.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -9,6 +10,8 @@ namespace {
 
 constexpr std::size_t kHeader = 32;
 constexpr std::size_t kTableRow = 56;
+constexpr double kRoundingOfUnits =
+    1e-6;  // of directions and rotations, as an author may give them
 
 template <class T>
 T read(const unsigned char* p) {
@@ -111,17 +114,50 @@ std::vector<int32_t> DataFile::ints(const char* name, std::size_t count) {
   return values;
 }
 
-std::vector<double> DataFile::reals(const char* name, std::size_t count) {
+std::vector<double> DataFile::reals(const char* name, std::size_t count, double most) {
   const Section* s = find(name, 1, count);
   if (s == nullptr) return {};
   std::vector<double> values(count);
   if (count > 0) std::memcpy(values.data(), bytes_.data() + s->offset, count * sizeof(double));
   for (double x : values) {
-    if (!std::isfinite(x)) {
-      fail(std::string("kernel data file: section '") + name +
-           "' holds a value that is not finite");
-      return {};
+    if (std::fabs(x) <= most) continue;
+    fail(std::string("kernel data file: section '") + name + "' holds a value that is " +
+         (std::isfinite(x) ? "beyond mechanics" : "not finite"));
+    return {};
+  }
+  return values;
+}
+
+std::vector<double> DataFile::directions(const char* name, std::size_t count) {
+  const std::vector<double> values = reals(name, 3 * count, 2.0);
+  for (std::size_t i = 0; i + 2 < values.size(); i += 3) {
+    const double length = std::hypot(values[i], values[i + 1], values[i + 2]);
+    if (length == 0.0 || std::fabs(length - 1.0) <= kRoundingOfUnits) continue;
+    fail(std::string("kernel data file: section '") + name + "' holds a direction of length " +
+         std::to_string(length));
+    return {};
+  }
+  return values;
+}
+
+std::vector<double> DataFile::rotations(const char* name, std::size_t count) {
+  const std::vector<double> values = reals(name, 9 * count, 2.0);
+  for (std::size_t i = 0; i + 8 < values.size(); i += 9) {
+    const double* r = &values[i];
+    double off = 0.0;
+    for (int a = 0; a < 3; ++a) {
+      const double *x = r + 3 * a, *y = r + 3 * ((a + 1) % 3), *z = r + 3 * ((a + 2) % 3);
+      // rows of unit length, each the cross product of the next two
+      off = std::max(off, std::fabs(x[0] * x[0] + x[1] * x[1] + x[2] * x[2] - 1.0));
+      for (int k = 0; k < 3; ++k) {
+        const int l = (k + 1) % 3, m = (k + 2) % 3;
+        off = std::max(off, std::fabs(y[l] * z[m] - y[m] * z[l] - x[k]));
+      }
     }
+    if (off <= kRoundingOfUnits) continue;
+    fail(std::string("kernel data file: section '") + name +
+         "' holds a matrix that is no rotation");
+    return {};
   }
   return values;
 }

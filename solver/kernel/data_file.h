@@ -20,6 +20,9 @@ namespace pliant {
 constexpr uint32_t kDataFileVersion = 1;
 // So that every count in a file fits 32 bits; models of thousands of flexible bodies take some MB.
 constexpr std::size_t kLargestDataFile = std::size_t{1} << 30;
+// Products of mass, shapes and lengths within an author's limits are smaller; what the kernel makes
+// of them with coordinates and speeds within theirs is within range then.
+constexpr double kLargestConstant = 1e70;
 
 uint64_t fnv1a(const unsigned char* bytes, std::size_t size);
 
@@ -31,9 +34,11 @@ class DataFile {
   DataFile(const void* data, std::size_t size);
 
   std::vector<int32_t> ints(const char* name, std::size_t count);
-  std::vector<double> reals(const char* name, std::size_t count);  // all finite
-  std::string text(const char* name);                              // bytes
-  std::size_t count(const char* name);                             // of any type
+  std::vector<double> reals(const char* name, std::size_t count, double most = kLargestConstant);
+  std::vector<double> directions(const char* name, std::size_t count);  // 3 each: of length 1 or 0
+  std::vector<double> rotations(const char* name, std::size_t count);   // 9 each, row by row
+  std::string text(const char* name);                                   // bytes
+  std::size_t count(const char* name);                                  // of any type
 
   // One number of a float64 section, to read and to change; false if there is none.
   bool real_at(const std::string& name, std::size_t index, double& value) const;

@@ -277,18 +277,18 @@ void read_loops(DataFile& file, Model& m, int64_t motions, Growth& growth) {
   const auto freedoms = file.ints("loop.freedoms", count);
   const auto translations = file.ints("loop.translations", count);
   const auto position = file.reals("loop.position", 3 * count);
-  const auto rotation = file.reals("loop.rotation", 9 * count);
-  const auto axes = file.reals("loop.axes", 6 * count);
+  const auto rotation = file.rotations("loop.rotation", count);
+  const auto axes = file.directions("loop.axes", 2 * count);
   const auto cosine = file.reals("loop.cosine", count);
   const std::size_t row_count = file.count("row.kind");
   const auto row_kind = file.ints("row.kind", row_count);
   const auto row_motion = file.ints("row.motion", row_count);
-  const auto direction = file.reals("row.direction", 3 * row_count);
+  const auto direction = file.directions("row.direction", row_count);
   const std::size_t freedom_count = file.count("freedom.kind");
   const auto freedom_kind = file.ints("freedom.kind", freedom_count);
-  const auto freedom_axis = file.reals("freedom.axis", 3 * freedom_count);
+  const auto freedom_axis = file.directions("freedom.axis", freedom_count);
   const auto freedom_passive = file.reals("freedom.passive", 9 * freedom_count);
-  const auto reference = file.reals("freedom.reference", 3 * freedom_count);
+  const auto reference = file.directions("freedom.reference", freedom_count);
   if (!file.ok()) return;
 
   const auto nodes = static_cast<int64_t>(m.nodes.size());
@@ -420,11 +420,11 @@ std::shared_ptr<const Model> Model::parse(DataFile& file, std::string& error) {
   const auto count = [](int64_t x) { return static_cast<std::size_t>(x); };
 
   const auto joint_position = file.reals("joint.position", 3 * body_count);
-  const auto joint_rotation = file.reals("joint.rotation", 9 * body_count);
+  const auto joint_rotation = file.rotations("joint.rotation", body_count);
   const auto mass = file.reals("body.mass", body_count);
   const auto first_moment = file.reals("body.first_moment", 3 * body_count);
   const auto inertia = file.reals("body.inertia", 9 * body_count);
-  const auto dof_axis = file.reals("dof.axis", count(3 * dofs));
+  const auto dof_axis = file.directions("dof.axis", count(dofs));
   const auto dof_passive = file.reals("dof.passive", count(9 * dofs));
   const auto dof_drive = file.ints("dof.drive", count(dofs));
   const auto start_q = file.reals("start.q", count(qs));
@@ -452,7 +452,7 @@ std::shared_ptr<const Model> Model::parse(DataFile& file, std::string& error) {
   const std::size_t node_count = file.count("node.body");
   const auto node_body = file.ints("node.body", node_count);
   const auto node_position = file.reals("node.position", 3 * node_count);
-  const auto node_rotation = file.reals("node.rotation", 9 * node_count);
+  const auto node_rotation = file.rotations("node.rotation", node_count);
   if (!file.ok()) return rejected();
   int64_t node_phis = 0, node_psis = 0;
   for (std::size_t k = 0; k < node_count; ++k) {
@@ -468,7 +468,7 @@ std::shared_ptr<const Model> Model::parse(DataFile& file, std::string& error) {
   const auto node_psi = file.reals("node.psi", count(3 * node_psis));
 
   const auto wheel_node = file.ints("wheel.node", count(wheels));
-  const auto wheel_axis = file.reals("wheel.axis", count(3 * wheels));
+  const auto wheel_axis = file.directions("wheel.axis", count(wheels));
   const auto wheel_inertia = file.reals("wheel.inertia", count(wheels));
 
   const std::size_t motion_count = file.count("motion.rows");

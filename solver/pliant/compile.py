@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pliant.data_file import Section, pack
+from pliant.data_file import NO_LIMIT, Section, pack
 from pliant.errors import ModelError
 from pliant.joint import Layout
 from pliant.loop import SLIDE, free_directions, held_directions
@@ -29,8 +29,6 @@ from pliant.system import System
 
 # A component of A or B below this part of the body's largest is rounding of the quadrature.
 NEGLIGIBLE = 1e-15
-
-_LARGEST = np.finfo(np.float64).max
 
 FREE, LIVE = -2, -1  # how a freedom is driven; >= 0 is a motion table
 
@@ -383,8 +381,8 @@ def _passive(joint: TreeJoint, count: int) -> Array:
         joint.viscous,
         joint.coulomb,
         joint.transition_speed,
-        np.clip(joint.stop_lower, -_LARGEST, _LARGEST),
-        np.clip(joint.stop_upper, -_LARGEST, _LARGEST),
+        np.clip(joint.stop_lower, -NO_LIMIT, NO_LIMIT),
+        np.clip(joint.stop_upper, -NO_LIMIT, NO_LIMIT),
         joint.stop_stiffness,
         joint.stop_damping,
     )

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 FORMAT = 1
+# A limit that is none: beyond all that is held against it, and a number that the kernel takes.
+NO_LIMIT = 1e60
 Section: TypeAlias = NDArray[np.int32] | NDArray[np.float64] | NDArray[np.uint8]
 
 _HEADER = struct.Struct("<8sIIQQ")

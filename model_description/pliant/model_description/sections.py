@@ -11,7 +11,7 @@ variable.role              0 signal, 1 input, 2 parameter, 3 setting, 4 constant
 variable.output, .tunable  1 if it is an output; if it may be set between steps
 variable.quantity,         of a signal where the kernel has it; of the others the number of the
 .element, .index           input, parameter, setting or constant in ``index``
-parameter.start, .min,     float64, P; no limit is +-1e300; the number of terms of each in
+parameter.start, .min,     float64, P; no limit is +-1e60; the number of terms of each in
 .max, .terms               parameter.terms
 term.section, .index,      data[section][index] = base + sum of slope (value - start); the section
 .slope (float64)           as a number in fmu.sections
@@ -20,7 +20,7 @@ check.kind, .parameter     0: four parameters from there on are a unit quaternio
                            inertia [xx, yy, zz, xy, xz, yz]
 constant.value             float64
 setting.default            float64: step, integrator, algorithm, node rotation (0 exact)
-limit.step, .cause         float64, text: the longest stable step with each integrator, +1e300 if
+limit.step, .cause         float64, text: the longest stable step with each integrator, +1e60 if
                            there is none, and what sets it
 names.body, .speed, .dof,  text: names of bodies, speeds, freedoms and inputs for messages
 .input
@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant._kernel import QUANTITIES
-from pliant.data_file import Section, text_section
+from pliant.data_file import NO_LIMIT, Section, text_section
 from pliant.model_description.steering import motion_starts
 from pliant.model_description.table import VariableTable, parameter_variables
 from pliant.model_description.variable import (
@@ -51,7 +51,6 @@ from pliant.model_description.variable import (
 from pliant.options import ALGORITHMS, INTEGRATORS
 from pliant.stability import StepLimit
 
-_NO_LIMIT = 1e300
 _SIGNAL, _INPUT, _PARAMETER, _SETTING, _CONSTANT, _LOCK, _MOTION = range(7)
 _TYPES = {"Real": 0, "Enumeration": 1, "Boolean": 2}
 
@@ -97,7 +96,7 @@ def _sections(table: VariableTable) -> dict[str, Section]:
         "check.parameter": _ints(first for _, first in table.checks),
         "constant.value": np.array(constants, float),
         "setting.default": np.array(_defaults(table)),
-        "limit.step": np.array([min(limit.step, _NO_LIMIT) for limit in _limits(table)]),
+        "limit.step": np.array([min(limit.step, NO_LIMIT) for limit in _limits(table)]),
         "limit.cause": _lines(limit.cause for limit in _limits(table)),
         "motion.start": np.array(motion_starts(table.model)),
         "names.body": _lines(body.name for body in model.bodies),
@@ -142,8 +141,8 @@ def _parameter_sections(table: VariableTable) -> dict[str, Section]:
     targets = list(dict.fromkeys(term.section for term in terms))
     return {
         "parameter.start": np.array([v.start for v in variables], float),
-        "parameter.min": np.array([-_NO_LIMIT if v.min is None else v.min for v in variables]),
-        "parameter.max": np.array([_NO_LIMIT if v.max is None else v.max for v in variables]),
+        "parameter.min": np.array([-NO_LIMIT if v.min is None else v.min for v in variables]),
+        "parameter.max": np.array([NO_LIMIT if v.max is None else v.max for v in variables]),
         "parameter.terms": _ints(len(source.terms) for source in sources),
         "term.section": _ints(targets.index(term.section) for term in terms),
         "term.index": _ints(term.index for term in terms),
@@ -163,7 +162,7 @@ def _defaults(table: VariableTable) -> list[float]:
 
 
 def _limits(table: VariableTable) -> list[StepLimit]:
-    unlimited = StepLimit(_NO_LIMIT, "nothing")
+    unlimited = StepLimit(NO_LIMIT, "nothing")
     return [table.options.step_limits.get(name, unlimited) for name in INTEGRATORS]
 
 
