@@ -544,9 +544,20 @@ std::vector<std::string> Slave::warnings() {
                     " % of the energy that moved: do not trust this run; " +
                     "take a shorter internal step (solver.h" + limit_text() + ")");
   }
+  if (const Bent bent = told_bent_ ? Bent{} : bent_body(); bent.body >= 0) {
+    told_bent_ = true;
+    found.push_back("t = " + text_of(time()) + " s: body " +
+                    table_.body_names[static_cast<std::size_t>(bent.body)] + " turns by " +
+                    brief(bent.rotation) + " rad in itself, more than its modes can carry (" +
+                    brief(kLargestRotation) + " rad); divide it into several bodies");
+  }
+  return found;
+}
+
+// The first body with a node that is turned further than modes can carry.
+Slave::Bent Slave::bent_body() {
   for (const NodeConst& node : model_->nodes) {
     const BodyConst& b = model_->bodies[node.body];
-    if (told_bent_) break;
     if (b.modes == 0) continue;
     const double* eta = stepper_->q() + b.q0 + b.joint_qs;
     double theta[3] = {0.0, 0.0, 0.0};
@@ -555,14 +566,9 @@ std::vector<std::string> Slave::warnings() {
       for (int axis = 0; axis < 3; ++axis) theta[axis] += psi[axis] * eta[i];
     }
     const double rotation = std::hypot(theta[0], theta[1], theta[2]);
-    if (!(rotation > kLargestRotation)) continue;
-    told_bent_ = true;
-    found.push_back("t = " + text_of(time()) + " s: body " +
-                    table_.body_names[static_cast<std::size_t>(node.body)] + " turns by " +
-                    brief(rotation) + " rad in itself, more than its modes can carry (" +
-                    brief(kLargestRotation) + " rad); divide it into several bodies");
+    if (rotation > kLargestRotation) return {node.body, rotation};
   }
-  return found;
+  return {};
 }
 
 // ------------------------------------------------------------------------------------- stepping
@@ -689,7 +695,11 @@ Result Slave::step(double time, double size) {
       stepper_->input_rate()[i] = 0.0;
     }
     stepper_->inputs_written();
-    status = stepper_->prepare_to_read(std::exchange(read_, Needs()));
+    Needs needs = std::exchange(read_, Needs());
+    // Far bent, a body may have no inertia left that makes sense: that is not known before it is
+    // asked for.
+    needs.accelerations = needs.accelerations || bent_body().body >= 0;
+    status = stepper_->prepare_to_read(needs);
   }
   if (status.code != Code::ok) {
     refuse(status);

@@ -102,6 +102,11 @@ class Slave {
   std::string limit_text() const;  // of the present integrator's step
   Result check_parameters(const std::vector<double>& parameters);
   Result check_inputs_after(double size);
+  struct Bent {
+    int32_t body = -1;
+    double rotation = 0.0;
+  };
+  Bent bent_body();
   void watch_jumps(double size);
   void motion_after(double size, double time, double* rows) const;
   void add_motion_offset(double time, double* rows) const;
