@@ -85,12 +85,19 @@ class ModelReport:
             "wheels": len(model.wheels),
         }
         parts = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
-        yield f"{len(model.bodies)} bodies{groups}, {len(self.sim.u)} freedoms ({parts or 'none'})"
+        bodies = "body" if len(model.bodies) == 1 else "bodies"
+        yield f"{len(model.bodies)} {bodies}{groups}, {len(self.sim.u)} freedoms ({parts or 'none'})"
         if model.loops:
             yield self._loops()
         gravity = model.mechanism.gravity
         yield f"gravity [{_numbers(gravity)}] m/s2" if gravity.any() else "no gravity"
-        if self._omega > 0.0:
+        if self._limit.cause.endswith("(spin)"):
+            follows = suggested_step(self.model, self.sim.integrator)
+            yield (
+                f"{self._limit.cause.removesuffix(' (spin)')} spins at the start: steps up to "
+                f"{follows:g} s follow it, {self._limit.step:.2g} s is the limit"
+            )
+        elif self._omega > 0.0:
             yield (
                 f"highest frequency {self._omega / (2 * np.pi):.4g} Hz: steps up to "
                 f"{ACCURATE / self._omega:.2g} s follow it, {self._limit.step:.2g} s is the limit"

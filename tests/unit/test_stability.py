@@ -278,7 +278,7 @@ def test_prescribed_joints_and_free_bodies_have_no_limit() -> None:
     free = pl.System(
         name="free",
         bodies={"ball": pl.Body(mass=1.0, inertia=[1, 2, 2])},
-        joints={"afloat": pl.Joint(type="free", child="ball", speed=[1, 0, 0, 0, 0, 3])},
+        joints={"afloat": pl.Joint(type="free", child="ball", speed=[1, 0, 0, 0, 0, 0])},
     )
     for system in (held, free):
         assert limit(system).step == np.inf
@@ -325,3 +325,65 @@ def test_the_limit_of_a_model_is_found_once(monkeypatch) -> None:
     monkeypatch.setattr(stability, "_linearised", None)
     pl.Simulation(model)
     pl.Simulation(cart(spring={"stiffness": 801.0}))
+
+
+# ----------------------------------------------------------------------------------------- spin
+
+
+def rotor(spin: float, wheel: float = 0.0, aside: float = 0.0, along: float = 0.0) -> pl.System:
+    """A free symmetric body that turns about its axis and aside, or carries a wheel that does."""
+    body = pl.Body(
+        mass=1.0,
+        inertia=[0.004, 0.004, 0.006],
+        wheels={"w": pl.Wheel(axis="z", inertia=0.001, speed=wheel)},
+    )
+    orbit = pl.Joint(type="free", child="rotor", speed=[along, 0, 0, aside, 0, spin])
+    return pl.System(name="rotor", bodies={"rotor": body}, joints={"orbit": orbit})
+
+
+@pytest.mark.parametrize(
+    ("system", "rate"), [(rotor(600.0), 0.5 * 600.0), (rotor(0.0, wheel=600.0), 0.25 * 600.0)]
+)
+@pytest.mark.parametrize(("integrator", "bound"), [("leapfrog", 0.5), ("rk4", 2.0 * np.sqrt(2.0))])
+def test_spin_at_the_start_sets_a_limit(system, rate, integrator, bound) -> None:
+    """A symmetric body nutates in its own axes at (I3 / I1 - 1) spin, with a wheel at
+    J speed / I1 (Hughes, Spacecraft Attitude Dynamics, 4.2, 6.3)."""
+    found = limit(system, integrator)
+    assert found.step == pytest.approx(bound / rate, rel=1e-9)
+    assert found.cause == "joints.orbit (spin)"
+
+
+@pytest.mark.parametrize("x", [0.2, 0.5, 0.8])
+def test_nutation_grows_in_the_kernel_as_the_limit_has_it(x: float) -> None:
+    """u' = i rate u by leapfrog, whose velocity products are at u(n) + 2/3 (u(n) - u(n-1))
+    - 1/6 (u(n-1) - u(n-2)): the largest root of its recurrence."""
+    z = 1j * x
+    growth = np.abs(np.roots([1.0, -(1.0 + z * 5.0 / 3.0), z * 5.0 / 6.0, -z / 6.0])).max()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pl.PliantWarning)
+        sim = pl.Simulation(rotor(600.0), x / 300.0)
+    steps = {0.2: 4000, 0.5: 200, 0.8: 60}[x]
+    sim.set_state(u=sim.u + 1e-7 * np.array([0, 0, 0, 1, 0, 0, 0]))
+    sim.step(40)  # until the largest root is alone
+    before = np.hypot(*sim.u[3:5])
+    sim.step(steps)
+    assert np.log(np.hypot(*sim.u[3:5]) / before) / steps == pytest.approx(np.log(growth), rel=1e-3)
+
+
+@pytest.mark.parametrize("spin", [300.0, 3000.0])
+def test_a_spinning_model_gets_a_step_that_follows_its_spin(spin: float) -> None:
+    """A torque-free symmetric body keeps its angular momentum and the angle of its axis to it, here
+    over 300 turns to a thousandth."""
+    sim = pl.Simulation(rotor(spin, aside=0.1 * spin))
+    momentum = sim.momentum.angular.copy()
+    sim.step(round(2000.0 / spin / sim.step_size))
+    axis = sim.body("rotor").head.rotation[:, 2]
+    cosine = axis @ momentum / np.linalg.norm(momentum)
+    assert np.abs(sim.momentum.angular - momentum).max() < 1e-3 * np.linalg.norm(momentum)
+    assert cosine == pytest.approx(0.006 / np.hypot(0.006, 0.0004), abs=1e-3)
+    assert abs(sim.energy.error) < 1e-3 * sim.energy.kinetic
+
+
+def test_what_is_at_rest_or_only_moves_along_has_no_limit_by_spin() -> None:
+    for system in (rotor(0.0), rotor(0.0, along=50.0)):
+        assert limit(system) == stability.StepLimit(np.inf, "nothing")
