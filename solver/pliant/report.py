@@ -85,8 +85,8 @@ class ModelReport:
             "wheels": len(model.wheels),
         }
         parts = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
-        bodies = "body" if len(model.bodies) == 1 else "bodies"
-        yield f"{len(model.bodies)} {bodies}{groups}, {len(self.sim.u)} freedoms ({parts or 'none'})"
+        bodies = "1 body" if len(model.bodies) == 1 else f"{len(model.bodies)} bodies"
+        yield f"{bodies}{groups}, {len(self.sim.u)} freedoms ({parts or 'none'})"
         if model.loops:
             yield self._loops()
         gravity = model.mechanism.gravity

@@ -147,6 +147,20 @@ def test_a_corrupt_stream_is_named(made) -> None:
     assert "is damaged: modelDescription.xml cannot be unpacked: Error -3" in refusal(path)
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="libraries are ELF files")
+@pytest.mark.parametrize("left", [60, 1000, 0.5, 0.98])
+def test_a_library_that_was_cut_short_is_not_loaded(contents, tmp_path: Path, left) -> None:
+    """The loader maps it, and the process dies of what is missing: here the test's own."""
+    path = tmp_path / "x.fmu"
+    library = next(name for name in contents if name.startswith("binaries/"))
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in contents.items():
+            size = int(left * len(content)) if left < 1 else left
+            archive.writestr(name, content[:size] if name == library else content)
+    assert f"{library} is cut short" in refusal(path, "check")
+    assert f"{library} is cut short; export or copy the FMU again" in refusal(path, "run")
+
+
 def test_a_bomb_is_not_unpacked(made) -> None:
     path = made(("resources/zeros", bytes(150_000_000)))
     assert "as no FMU does but a zip bomb" in refusal(path)

@@ -197,6 +197,15 @@ def _pieces(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Iterator[bytes]
             yield piece
 
 
+def first_bytes(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
+    """Of an entry, at most so many; none if it is damaged."""
+    try:
+        with archive.open(name) as stream:
+            return stream.read(most)
+    except UNREADABLE:
+        return b""
+
+
 def first_damaged(archive: zipfile.ZipFile) -> str | None:
     """The first entry that cannot be unpacked, None if all can."""
     for entry in archive.infolist():

@@ -23,12 +23,14 @@ from rich.text import Text
 
 from pliant.errors import ModelError
 from pliant.fmu import description as foreign
-from pliant.fmu.archive import first_damaged, opened, read_entry
+from pliant.fmu.archive import first_bytes, first_damaged, opened, read_entry
 from pliant.fmu.description import DESCRIPTION, HarmfulError
+from pliant.fmu.library import HEAD, is_cut_short
 from pliant.inert import inert
 from pliant.report import plain_table
 
 _DATA = "resources/model.pliant"
+_LIBRARY = re.compile(r"binaries/([^/]+)/[^/]+")
 _LONGEST = 12  # components that are told of one by one
 _INTEGER = re.compile(r"[+-]?[0-9]{1,10}")
 _CAUSALITIES = ("input", "output", "parameter")
@@ -55,6 +57,12 @@ class FmuFile:
                 raise self._error(f"is no FMU: the archive has no {DESCRIPTION}")
             self._text = read_entry(archive, DESCRIPTION, foreign.LARGEST, self.path)
             self._damaged = first_damaged(archive)
+            self._cut_short = [
+                entry.filename
+                for entry in archive.infolist()
+                if _LIBRARY.fullmatch(entry.filename)
+                and is_cut_short(first_bytes(archive, entry.filename, HEAD), entry.file_size)
+            ]
             self._data = (
                 read_entry(archive, _DATA, _LARGEST_DATA, self.path) if self._has_data else None
             )
@@ -89,6 +97,7 @@ class FmuFile:
     def problems(self) -> list[str]:
         """Everything that is wrong with the file."""
         found = [f"{self._damaged} cannot be unpacked"] if self._damaged else []
+        found += [f"{name} is cut short: it ends before its code does" for name in self._cut_short]
         found += [*foreign.validation_problems(self._text), *self._read[1]]
         if not self.platforms:
             found.append("binaries: there is none, so that no importer can run it")
@@ -117,8 +126,14 @@ class FmuFile:
 
     @property
     def platforms(self) -> list[str]:
-        found = re.findall(r"^binaries/([^/]+)/[^/]+$", "\n".join(self.names), re.MULTILINE)
-        return list(dict.fromkeys(found))
+        found = map(_LIBRARY.fullmatch, self.names)
+        return list(dict.fromkeys(match[1] for match in found if match))
+
+    def require_whole(self, platform: str) -> None:
+        """Raises a ModelError if a library for a platform would end the process that loads it."""
+        for name in self._cut_short:
+            if name.startswith(f"binaries/{platform}/"):
+                raise self._error(f"{name} is cut short; export or copy the FMU again")
 
     @property
     def is_of_pliant(self) -> bool:

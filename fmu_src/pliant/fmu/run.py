@@ -146,8 +146,10 @@ class _Instance:
     """An instance of an FMU by FMPy's low-level interface, with its messages."""
 
     def __init__(self, fmu: FmuFile, folder: Path) -> None:
+        from fmpy import platform
         from fmpy.simulation import instantiate_fmu
 
+        fmu.require_whole(platform)
         self.fmu = fmu
         self._messages: list[str] = []
         self._warnings: list[str] = []
