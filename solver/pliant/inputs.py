@@ -111,7 +111,10 @@ class Inputs:
         kernel.input_time = saved.time
 
 
-_JUMPS_IN_A_ROW = 3  # of a motion from outside: it is told of wrongly
+_FAULTS_IN_A_ROW = 3  # of a motion: it is told of wrongly, and has not only jumped
+# Of what a function's rate makes of its position in a step, and its acceleration of its rate: the
+# mean of both ends is off by (step times frequency)^2 / 12.
+_FAULT = 0.1
 
 
 @dataclass
@@ -141,6 +144,7 @@ class Motions:
         self._kernel = kernel
         self._driven: list[tuple[str, Callable[[float], object], slice]] = []
         self._told: set[str] = set()
+        self._watched: dict[str, tuple[float, Array, int]] = {}  # functions: time, motion, faults
         first = 0
         for slots in model.joints:
             motion = model.mechanism.bodies[slots.body].joint.motion
@@ -159,7 +163,10 @@ class Motions:
         """Asks every function for the end of the next step."""
         for element, function, rows in self._driven:
             size = rows.stop - rows.start
-            self._kernel.motion_next[rows] = _motion_rows(function, end, size, element)
+            motion = _motion_rows(function, end, size, element)
+            self._kernel.motion_next[rows] = motion
+            if element not in self._told and not isinstance(function, _Steered):
+                self._watch_rates(element, end, motion)
 
     def steer(
         self, joint: str, position: ArrayLike, rate: ArrayLike, acceleration: ArrayLike
@@ -176,6 +183,27 @@ class Motions:
                 return
         raise ModelError.at(element, "does not come from outside; write motion: input")
 
+    def _watch_rates(self, element: str, time: float, motion: Array) -> None:
+        """Warns of a function whose rate or acceleration leads elsewhere than it goes, once."""
+        before, last, faults = self._watched.get(element, (time, motion, 0))
+        went = motion[:, :2] - last[:, :2]
+        led = 0.5 * (time - before) * (motion[:, 1:] + last[:, 1:])
+        size = np.abs(went) + 0.5 * (time - before) * (np.abs(motion) + np.abs(last))[:, 1:]
+        wrong = np.abs(went - led) > _FAULT * size + 1e-12 * (1.0 + np.abs(motion[:, :2]))
+        faults = faults + 1 if time > before and wrong.any() else 0
+        self._watched[element] = time, motion, faults
+        if faults == _FAULTS_IN_A_ROW:
+            self._told.add(element)
+            dof, part = np.argwhere(wrong)[0]
+            what, rate = ("position", "rate") if part == 0 else ("rate", "acceleration")
+            warn(
+                f"{element}: the {what} that its function gives changes by {went[dof, part]:.6g} "
+                f"from t = {before:g} s to {time:g} s, the {rate} that it gives makes it "
+                f"{led[dof, part]:.6g}; return (position, rate, acceleration), each the derivative "
+                "of the one before",
+                PliantWarning,
+            )
+
     def _watch_jumps(self, element: str, motion: _Steered, parts: list[Array]) -> None:
         """Warns of positions without the rates that lead from one to the next, once."""
         now, size = self._kernel.time, len(parts[0])
@@ -185,7 +213,7 @@ class Motions:
         led = np.abs(parts[1]) * (now - motion.time)
         jumps = (off > led + 1e-12 * (1.0 + np.abs(parts[0]))).any()
         motion.jumps = motion.jumps + 1 if jumps else 0
-        if motion.jumps == _JUMPS_IN_A_ROW and element not in self._told:
+        if motion.jumps == _FAULTS_IN_A_ROW and element not in self._told:
             self._told.add(element)
             warn(
                 f"{element} jumps from one position to the next, off where its rate leads: what "

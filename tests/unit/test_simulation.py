@@ -496,3 +496,46 @@ def test_positions_of_a_moved_joint_without_their_rates_are_warned_of_once() -> 
                 sim.step()
         jumps = [w for w in told if "jumps from one position to the next" in str(w.message)]
         assert len(jumps) == count
+
+
+def turned_by(function) -> pl.System:
+    body = pl.Body(mass=1.0, com=[0.1, 0, 0], inertia=[1, 1, 1])
+    joint = pl.Joint(type="revolute", axis="z", child="arm", motion=function)
+    return pl.System(name="turned", bodies={"arm": body}, joints={"hinge": joint})
+
+
+W = 30.0  # rad/s
+
+
+@pytest.mark.parametrize(
+    ("function", "what"),
+    [
+        (lambda t: (np.sin(W * t), W * np.cos(W * t), 0.0), "the rate that its function gives"),
+        (
+            lambda t: (np.sin(W * t), 1.3 * W * np.cos(W * t), -1.3 * W**2 * np.sin(W * t)),
+            "the position that its function gives changes by 0.0299145 from t = 0.002 s to "
+            "0.003 s, the rate that it gives makes it 0.038886; return (position, rate, "
+            "acceleration), each the derivative of the one before",
+        ),
+    ],
+)
+def test_a_motion_whose_rates_lead_elsewhere_is_warned_of_once(function, what):
+    with pytest.warns(pl.PliantWarning) as told:
+        pl.simulate(turned_by(function), 0.5, 1e-3)
+    (warning,) = (w for w in told if "each the derivative" in str(w.message))
+    assert f"joint hinge motion: {what}" in str(warning.message)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda t: (np.sin(W * t), W * np.cos(W * t), -(W**2) * np.sin(W * t)),
+        lambda t: (0.5, 0.0, 0.0),
+        lambda t: (1e6 + 2.0 * t, 2.0, 0.0),
+        lambda t: (0.5 * min(t, 0.1), 0.5 if t < 0.1 else 0.0, 0.0),  # stops at once
+    ],
+)
+def test_a_motion_of_derivatives_is_not_warned_of(function):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pl.PliantWarning)
+        pl.simulate(turned_by(function), 0.5, 1e-3)
