@@ -218,7 +218,11 @@ fmi2Component fmi2Instantiate(fmi2String name, fmi2Type type, fmi2String guid, f
     }
     logger.event("instantiated");
     return new Instance{std::move(slave), logger};
-  } catch (...) {
+  } catch (...) {  // there is no memory for it
+    try {
+      Logger(functions, name, false).failure(fmi2Error, "fmi2Instantiate: out of memory");
+    } catch (...) {
+    }
     return nullptr;
   }
 }

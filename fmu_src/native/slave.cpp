@@ -232,8 +232,18 @@ bool Slave::check_settable(Reference reference) {
   return true;
 }
 
+bool Slave::check_parameter(std::size_t number, double x) {
+  const Parameter& p = table_.parameters[number];
+  if (x >= p.least && x <= p.most) return true;
+  const std::string wrong =
+      std::isfinite(x) ? outside(p, x) : text_of(x) + " is not a finite number";
+  refuse(name_of(Role::parameter, number) + ": " + wrong);
+  return false;
+}
+
 bool Slave::check_value(const Variable& v, double x) {
   const auto number = static_cast<std::size_t>(v.signal.index);
+  if (v.role == Role::parameter) return check_parameter(number, x);
   std::string wrong;
   const auto up_to = [&](double limit) {
     if (std::fabs(x) > limit) {
@@ -242,9 +252,6 @@ bool Slave::check_value(const Variable& v, double x) {
   };
   if (!std::isfinite(x)) {
     wrong = text_of(x) + " is not a finite number";
-  } else if (v.role == Role::parameter) {
-    const Parameter& p = table_.parameters[number];
-    if (x < p.least || x > p.most) wrong = outside(p, x);
   } else if (v.role == Role::input) {
     up_to(kLargestInput);
   } else if (v.role == Role::motion) {
@@ -275,13 +282,12 @@ Result Slave::get_real(const Reference* references, std::size_t count, double* v
   signals_.clear();
   for (std::size_t i = 0; i < count; ++i) {
     const Variable& v = table_.variables[references[i]];
-    if (v.role != Role::signal) continue;
-    signals_.push_back(v.signal);
-    read_.add(v.signal);
+    if (v.role == Role::signal) signals_.push_back(v.signal);
   }
   numbers_.resize(signals_.size());
   const Status status = stepper_->read(signals_.data(), signals_.size(), numbers_.data());
   if (status.code != Code::ok) return refuse(status);
+  for (const Signal& signal : signals_) read_.add(signal);
   std::size_t next = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const Variable& v = table_.variables[references[i]];
@@ -346,7 +352,7 @@ Result Slave::set_real(const Reference* references, std::size_t count, const dou
       now_.motion_rates[number] = now_.motion_rated[number] = 0.0;
       built_ = built_ && now_.initialized;
     } else if (v.role == Role::parameter) {
-      built_ = built_ && now_.parameters[number] == values[i];
+      built_ = built_ && same_bits(now_.parameters[number], values[i]);
       now_.parameters[number] = values[i];
     } else {
       now_.options.step = values[i];
@@ -425,15 +431,15 @@ Result Slave::set_boolean(const Reference* references, std::size_t count, const 
 Result Slave::check_parameters(const std::vector<double>& parameters) {
   for (const Check& check : table_.checks) {
     const double* p = parameters.data() + check.first;
-    const std::string name = name_of(Role::parameter, check.first);
+    const auto name = [&] { return name_of(Role::parameter, check.first); };
     if (check.kind == Check::Kind::quaternion) {
       const double length = std::sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3]);
       if (!(std::fabs(length - 1.0) <= 1e-6)) {
-        return refuse(name + " and the three after it: the quaternion has length " +
+        return refuse(name() + " and the three after it: the quaternion has length " +
                       text_of(length) + ", not 1");
       }
     } else if (!is_inertia(p)) {
-      return refuse(name +
+      return refuse(name() +
                     " and the five after it are no inertia of a body: it must be positive "
                     "definite and no principal moment may exceed the sum of the other two");
     }
@@ -450,12 +456,9 @@ Result Slave::make_model(const Condition& condition, std::shared_ptr<const Model
     const double value = condition.parameters[p];
     if (value == parameter.start) continue;
     for (const Term& term : parameter.terms) {
-      double base = 0.0, now = 0.0;
-      file_.real_at(term.section, term.index, base);
-      file.real_at(term.section, term.index, now);
+      const double base = file_.real_at(term.place), now = file.real_at(term.place);
       const bool is_itself = term.slope == 1.0 && base == parameter.start;
-      file.set_real(term.section, term.index,
-                    is_itself ? value : now + term.slope * (value - parameter.start));
+      file.set_real(term.place, is_itself ? value : now + term.slope * (value - parameter.start));
     }
   }
   std::string error;
@@ -470,23 +473,27 @@ Result Slave::make_model(const Condition& condition, std::shared_ptr<const Model
   }
   stepper = make_stepper(*model, "");
   stepper->configure(condition.options);
-  stepper->set_time(condition.start_time);
-  std::copy(condition.motions.begin(), condition.motions.end(), stepper->motion_next());
-  stepper->state_written();
+  return Result::ok;
+}
+
+Result Slave::put_at_start(const Condition& condition, Stepper& stepper) {
+  stepper.set_time(condition.start_time);
+  std::copy(condition.motions.begin(), condition.motions.end(), stepper.motion_next());
+  stepper.state_written();
   for (std::size_t body = 0; body < condition.locks.size(); ++body) {
     if (condition.locks[body] == 0.0) continue;
-    const Status status = stepper->lock(static_cast<int32_t>(body), true);
+    const Status status = stepper.lock(static_cast<int32_t>(body), true);
     if (status.code != Code::ok) return refuse(status);
   }
-  stepper->open_account();
-  if (!stepper->accepts(stepper->state())) {
+  stepper.open_account();
+  if (!stepper.accepts(stepper.state())) {
     return refuse("the parameters put the model beyond mechanics: look for coordinates beyond " +
                   text_of(kLargestCoordinate) + ", speeds beyond " + text_of(kLargestSpeed) +
                   " and quaternions that are no unit ones at the start");
   }
-  std::copy(condition.inputs.begin(), condition.inputs.end(), stepper->input());
-  std::copy(condition.input_rates.begin(), condition.input_rates.end(), stepper->input_rate());
-  *stepper->input_time() = condition.start_time;
+  std::copy(condition.inputs.begin(), condition.inputs.end(), stepper.input());
+  std::copy(condition.input_rates.begin(), condition.input_rates.end(), stepper.input_rate());
+  *stepper.input_time() = condition.start_time;
   return Result::ok;
 }
 
@@ -494,7 +501,10 @@ Result Slave::build() {
   if (built_) return Result::ok;
   std::shared_ptr<const Model> model;
   std::unique_ptr<Stepper> stepper;
-  if (make_model(now_, model, stepper) != Result::ok) return Result::error;
+  if (make_model(now_, model, stepper) != Result::ok ||
+      put_at_start(now_, *stepper) != Result::ok) {
+    return Result::error;
+  }
   stepper_ = std::move(stepper);  // before the model that it looks at
   model_ = std::move(model);
   now_.clock = now_.start_time;
@@ -775,6 +785,7 @@ Result Slave::get_output_derivatives(const Reference* references, std::size_t co
   numbers_.resize(signals_.size());
   const Status read = stepper_->read_derivative(signals_.data(), signals_.size(), numbers_.data());
   if (read.code != Code::ok) return refuse(read);
+  read_.accelerations = true;
   std::size_t next = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const bool moves = table_.variables[references[i]].role == Role::signal;

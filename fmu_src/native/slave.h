@@ -8,6 +8,8 @@
 // A call that is refused changes nothing and says why in message().
 #pragma once
 
+#include <algorithm>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,6 +21,12 @@ namespace pliant {
 using Reference = unsigned int;  // value reference
 
 enum class Result : int32_t { ok, discard, error };
+
+inline bool same_bits(double a, double b) { return std::memcmp(&a, &b, sizeof a) == 0; }
+inline bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](double x, double y) { return same_bits(x, y); });
+}
 
 // A complete copy of a slave, to go back to. `phase` is the caller's: where in the life of the
 // slave the copy was taken.
@@ -99,6 +107,7 @@ class Slave {
   std::string name_of(Role role, std::size_t number) const;
   bool check_settable(Reference reference);
   bool check_value(const Variable& variable, double value);
+  bool check_parameter(std::size_t number, double value);
   std::string limit_text() const;  // of the present integrator's step
   Result check_parameters(const std::vector<double>& parameters);
   Result check_inputs_after(double size);
@@ -114,6 +123,7 @@ class Slave {
   Result build();
   Result make_model(const Condition& condition, std::shared_ptr<const Model>& model,
                     std::unique_ptr<Stepper>& stepper);
+  Result put_at_start(const Condition& condition, Stepper& stepper);
   // From the numbers of a snapshot; says why if they make no sense.
   Result read_condition(const std::vector<double>& values, Condition& condition);
 
@@ -129,7 +139,8 @@ class Slave {
   bool told_bent_ = false, told_energy_ = false, told_jumps_ = false;
   int jumps_ = 0;            // steps in a row to which a motion from outside jumped
   std::size_t jumping_ = 0;  // its position's number
-  Needs read_;               // since the last step
+
+  Needs read_;               // of what was read since the last step
 
   std::vector<Signal> signals_;  // scratch of the calls below, to allocate once
   std::vector<double> numbers_;

@@ -1,8 +1,8 @@
 // Saving and restoring a slave, in memory and as bytes.
 //
 // A snapshot: start time, initialized, settings, the step in use, input time, the importer's clock;
-// parameters; inputs; input rates; motions from outside, their rates, which of these were said;
-// locks; the kernel's state block.
+// parameters; inputs; input rates; motions from outside, their
+// rates, which of these were said; locks; the kernel's state block.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -76,8 +76,9 @@ Result Slave::read_condition(const std::vector<double>& x, Condition& next) {
               is_choice(x[Head::initialized], 2.0) && x[Head::step] >= kShortestStep &&
               x[Head::step] <= kLongestStep && is_choice(x[Head::integrator], 3.0) &&
               is_choice(x[Head::algorithm], 2.0) && x[Head::step_in_use] >= kShortestStepInUse &&
-              x[Head::step_in_use] <= kLongestStep && std::fabs(x[Head::input_time]) <= longest &&
-              std::fabs(x[Head::clock]) <= longest && stepper_->accepts(block) &&
+              x[Head::step_in_use] <= kWithRounding * kLongestStep &&
+              std::fabs(x[Head::input_time]) <= longest && std::fabs(x[Head::clock]) <= longest &&
+              stepper_->accepts(block) &&
               std::fabs(block[0] + block[1] * x[Head::step_in_use]) <= longest;
   if (!sane) return refuse("this state is damaged: its settings make no sense");
   next.start_time = x[Head::start_time];
@@ -98,9 +99,8 @@ Result Slave::read_condition(const std::vector<double>& x, Condition& next) {
     sane = sane && std::fabs(next.motions[i]) <= largest_motion(i);
   }
   if (!sane) return refuse("this state is damaged: its inputs are beyond their limits");
-  for (const Variable& v : table_.variables) {
-    if (v.role != Role::parameter) continue;
-    if (!check_value(v, next.parameters[static_cast<std::size_t>(v.signal.index)])) {
+  for (std::size_t i = 0; i < next.parameters.size(); ++i) {
+    if (!check_parameter(i, next.parameters[i])) {
       return refuse("this state is damaged: " + message_);
     }
   }
@@ -111,13 +111,17 @@ Result Slave::restore(const Snapshot& snapshot) {
   const std::vector<double>& x = snapshot.values;
   Condition next;
   if (read_condition(x, next) != Result::ok) return Result::error;
-  const bool same_model = built_ && next.parameters == now_.parameters &&
+  const bool same_model = built_ && same_bits(next.parameters, now_.parameters) &&
                           next.options.integrator == now_.options.integrator &&
                           next.options.algorithm == now_.options.algorithm;
   if (!same_model) {
     std::shared_ptr<const Model> model;
     std::unique_ptr<Stepper> stepper;
     if (make_model(next, model, stepper) != Result::ok) return Result::error;
+    const std::size_t size = stepper->state_size();
+    if (size != stepper_->state_size() || !stepper->accepts(x.data() + x.size() - size)) {
+      return refuse("this state is damaged: its parameters make another model");
+    }
     stepper_ = std::move(stepper);  // before the model that it looks at
     model_ = std::move(model);
     built_ = true;

@@ -6,8 +6,17 @@
 namespace pliant {
 namespace {
 
-std::vector<std::string> lines(const std::string& text) {
+// Lines of a text; `most` as the rest of the file has it, since a line takes more memory than its
+// byte in the file.
+std::vector<std::string> lines(DataFile& file, const char* name, std::size_t most) {
+  const std::string text = file.text(name);
   std::vector<std::string> result;
+  const auto ends = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+  if (ends > most) {
+    file.fail(std::string("kernel data file: section '") + name + "' has more lines than the " +
+              std::to_string(most) + " that belong there");
+    return result;
+  }
   std::size_t begin = 0;
   while (begin < text.size()) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
@@ -21,23 +30,25 @@ bool within(int32_t x, std::size_t count) { return x >= 0 && static_cast<std::si
 
 }  // namespace
 
-double largest_motion(std::size_t number) {
-  constexpr double kLargest[3] = {kLargestCoordinate, kLargestSpeed, kLargestAcceleration};
-  return kLargest[number % 3];
-}
-
 VariableTable VariableTable::read(DataFile& file) {
   VariableTable t;
   t.guid = file.text("fmu.guid");
-  const auto names = lines(file.text("fmu.names"));
-  const auto sections = lines(file.text("fmu.sections"));
-  t.body_names = lines(file.text("names.body"));
-  t.speed_names = lines(file.text("names.speed"));
-  t.dof_names = lines(file.text("names.dof"));
-  t.input_names = lines(file.text("names.input"));
-  t.row_names = lines(file.text("names.row"));
+  const std::size_t count = file.count("variable.type");
+  const std::size_t dofs = file.count("dof.drive");
+  const auto names = lines(file, "fmu.names", count);
+  const auto sections = lines(file, "fmu.sections", kMostSections);
+  t.body_names = lines(file, "names.body", file.count("body.parent"));
+  t.speed_names = lines(file, "names.speed", file.count("start.u"));
+  t.dof_names = lines(file, "names.dof", dofs);
+  t.input_names = lines(
+      file, "names.input",
+      dofs + 6 * file.count("node.body") + file.count("wheel.node") + file.count("freedom.kind"));
+  t.row_names = lines(file, "names.row", file.count("row.kind"));
+  if (file.ok() && names.size() != count) {
+    file.fail("variable table: " + std::to_string(names.size()) + " names for " +
+              std::to_string(count) + " variables");
+  }
 
-  const std::size_t count = names.size();
   const auto type = file.ints("variable.type", count);
   const auto role = file.ints("variable.role", count);
   const auto output = file.ints("variable.output", count);
@@ -62,7 +73,7 @@ VariableTable VariableTable::read(DataFile& file) {
   t.motions = file.reals("motion.start", file.count("motion.start"));
   const auto setting = file.reals("setting.default", 4);
   const auto limit = file.reals("limit.step", 3);
-  const auto cause = lines(file.text("limit.cause"));
+  const auto cause = lines(file, "limit.cause", limit.size());
   if (!file.ok()) return t;
 
   const auto reject = [&](const std::string& what) {
@@ -75,7 +86,10 @@ VariableTable VariableTable::read(DataFile& file) {
     const Type fitting = is == Role::lock                       ? Type::boolean
                          : is == Role::setting && index[i] != 0 ? Type::integer
                                                                 : Type::real;
-    const bool sane = within(role[i], 7) && type[i] == static_cast<int32_t>(fitting);
+    // Between steps the step alone may be set; the state would be lost if the model were built
+    // anew.
+    const bool may_change = tunable[i] == 0 || (is == Role::setting && index[i] == 0);
+    const bool sane = within(role[i], 7) && type[i] == static_cast<int32_t>(fitting) && may_change;
     if (!sane) return reject("'" + names[i] + "' is of no known kind");
     Variable v{names[i],
                fitting,
@@ -102,14 +116,13 @@ VariableTable VariableTable::read(DataFile& file) {
       return reject("bad parameter terms");
     }
     for (int32_t k = 0; k < term_counts[p]; ++k, ++term) {
-      double base = 0.0;
+      DataFile::Place place;
       if (!within(term_section[term], sections.size()) || term_index[term] < 0 ||
-          !file.real_at(sections[static_cast<std::size_t>(term_section[term])],
-                        static_cast<std::size_t>(term_index[term]), base)) {
+          !file.find_real(sections[static_cast<std::size_t>(term_section[term])],
+                          static_cast<std::size_t>(term_index[term]), place)) {
         return reject("a parameter points outside the data");
       }
-      parameter.terms.push_back({sections[static_cast<std::size_t>(term_section[term])],
-                                 static_cast<std::size_t>(term_index[term]), term_slope[term]});
+      parameter.terms.push_back({place, term_slope[term]});
     }
     t.parameters.push_back(std::move(parameter));
   }

@@ -23,9 +23,6 @@ enum class Role : int32_t {
   lock,    // Boolean input; index: the body whose joint it locks
   motion,  // input; index: 3 x freedom moved from outside + position, rate, acceleration
 };
-// Limit of one number of the rows of motions from outside.
-double largest_motion(std::size_t number);
-
 enum class Setting : int32_t { step, integrator, algorithm };
 
 struct Variable {
@@ -39,8 +36,7 @@ struct Variable {
 // A number of the kernel's data that follows a parameter:
 // data = base + sum over parameters of slope (value - start).
 struct Term {
-  std::string section;
-  std::size_t index;
+  DataFile::Place place;
   double slope;
 };
 

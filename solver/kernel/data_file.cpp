@@ -58,7 +58,10 @@ void DataFile::read_table() {
   if (read<uint64_t>(bytes + 24) != fnv1a(bytes + kHeader, size - kHeader)) {
     return fail("kernel data file is damaged: its checksum does not match");
   }
-  if (sections > (size - kHeader) / kTableRow) return fail("kernel data file: bad section table");
+  if (sections > std::min(kMostSections, (size - kHeader) / kTableRow)) {
+    return fail("kernel data file: bad section table");
+  }
+  std::size_t next = kHeader + sections * kTableRow;
   for (uint64_t i = 0; i < sections; ++i) {
     const unsigned char* row = bytes + kHeader + i * kTableRow;
     Section s;
@@ -71,11 +74,15 @@ void DataFile::read_table() {
     if (s.type > 2 || s.offset > size || s.offset % 8 != 0 || s.count > (size - s.offset) / width) {
       return fail("kernel data file: section '" + s.name + "' lies outside the file");
     }
+    if (s.offset != next) {
+      return fail("kernel data file: section '" + s.name + "' does not begin where " +
+                  (i == 0 ? "the table" : "the one before it") + " ends");
+    }
+    if (named(s.name) != nullptr) {
+      return fail("kernel data file: section '" + s.name + "' is there twice");
+    }
+    next = s.offset + (s.count * width + 7) / 8 * 8;
     sections_.push_back(s);
-  }
-  // The number of sections stands before what the checksum covers.
-  if (sections > 0 && sections_[0].offset != kHeader + sections * kTableRow) {
-    return fail("kernel data file: its table does not end where the sections begin");
   }
 }
 
@@ -168,22 +175,17 @@ std::string DataFile::text(const char* name) {
   return std::string(reinterpret_cast<const char*>(bytes_.data()) + s->offset, s->count);
 }
 
-const unsigned char* DataFile::place(const std::string& name, std::size_t index) const {
-  const Section* s = named(name);
-  if (s == nullptr || s->type != 1 || index >= s->count) return nullptr;
-  return bytes_.data() + s->offset + index * sizeof(double);
+bool DataFile::find_real(const std::string& section, std::size_t index, Place& place) const {
+  const Section* s = named(section);
+  if (s == nullptr || s->type != 1 || index >= s->count) return false;
+  place.offset = s->offset + index * sizeof(double);
+  return true;
 }
 
-bool DataFile::real_at(const std::string& name, std::size_t index, double& value) const {
-  const unsigned char* p = place(name, index);
-  if (p != nullptr) value = read<double>(p);
-  return p != nullptr;
-}
+double DataFile::real_at(Place place) const { return read<double>(bytes_.data() + place.offset); }
 
-bool DataFile::set_real(const std::string& name, std::size_t index, double value) {
-  const unsigned char* p = place(name, index);
-  if (p != nullptr) std::memcpy(bytes_.data() + (p - bytes_.data()), &value, sizeof value);
-  return p != nullptr;
+void DataFile::set_real(Place place, double value) {
+  std::memcpy(bytes_.data() + place.offset, &value, sizeof value);
 }
 
 }  // namespace pliant

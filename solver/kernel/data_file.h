@@ -7,7 +7,9 @@
 //         24   u64      FNV-1a checksum of everything from byte 32 on
 //         32   table:   per section char[32] name, u32 type (0: int32, 1: float64, 2: bytes),
 //                       u32 zero, u64 offset, u64 count
-// Little endian; sections start at multiples of 8. pliant/data_file.py is the writer.
+// Little endian. Sections stand one behind the other in the order of the table, each at the next
+// multiple of 8: no byte belongs to two of them, so that numbers that are changed later,
+// parameters, change nothing that was checked. pliant/data_file.py is the writer.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +20,7 @@
 namespace pliant {
 
 constexpr uint32_t kDataFileVersion = 1;
+constexpr std::size_t kMostSections = 256;
 // So that every count in a file fits 32 bits; models of thousands of flexible bodies take some MB.
 constexpr std::size_t kLargestDataFile = std::size_t{1} << 30;
 // Products of mass, shapes and lengths within an author's limits are smaller; what the kernel makes
@@ -40,9 +43,14 @@ class DataFile {
   std::string text(const char* name);                                   // bytes
   std::size_t count(const char* name);                                  // of any type
 
-  // One number of a float64 section, to read and to change; false if there is none.
-  bool real_at(const std::string& name, std::size_t index, double& value) const;
-  bool set_real(const std::string& name, std::size_t index, double value);
+  // A number of a float64 section, to read and to change.
+  struct Place {
+    std::size_t offset = 0;
+  };
+  // False if there is none.
+  bool find_real(const std::string& section, std::size_t index, Place& place) const;
+  double real_at(Place place) const;
+  void set_real(Place place, double value);
 
   void fail(const std::string& message);
   bool ok() const { return error_.empty(); }
@@ -57,7 +65,6 @@ class DataFile {
   void read_table();
   const Section* named(const std::string& name) const;
   const Section* find(const char* name, uint32_t type, std::size_t count);
-  const unsigned char* place(const std::string& name, std::size_t index) const;
 
   std::vector<unsigned char> bytes_;
   std::vector<Section> sections_;

@@ -41,6 +41,12 @@ class State {
   // Of the last verdict on it: motion then, steps since.
   double& judged_motion() { return block_[10]; }
   double& steps_unjudged() { return block_[11]; }
+  // Whether the account is within what energies can come to; it is never NaN then.
+  bool account_is_sane() const {
+    int64_t beyond = 0;
+    for (int i : {3, 4, 5, 7, 8, 9, 10}) beyond |= std::fabs(block_[i]) <= kLargestEnergy ? 0 : 1;
+    return beyond == 0;
+  }
 
   double* q() { return block_.data() + kHeader; }
   double* u() { return q() + q_size_; }
@@ -61,14 +67,17 @@ class State {
     const auto within = [](double limit) {
       return [limit](double x) { return std::fabs(x) <= limit; };
     };
-    const auto count = static_cast<int32_t>(block_.size());
+    const auto aged = [](double age) { return age == -1.0 || within_age(age); };
     bool sane =
-        all(block_.data(), count, within(std::numeric_limits<double>::max())) &&
-        within(kLargestTime)(time_base()) && steps() >= 0.0 &&
+        within(kLargestTime)(time_base()) && steps() >= 0.0 && steps() <= kMostSteps &&
+        aged(age()) && aged(earlier_age()) &&
         (age() >= 0.0 ? earlier_age() < 0.0 || earlier_age() > age() : earlier_age() < 0.0) &&
-        turnover() >= 0.0 && doubt() >= 0.0 && judged_motion() >= 0.0 && steps_unjudged() >= 0.0 &&
-        all(q(), q_size_, within(kLargestCoordinate)) && all(u(), u_size_, within(kLargestSpeed)) &&
+        account_is_sane() && turnover() >= 0.0 && largest_moving() >= 0.0 && doubt() >= 0.0 &&
+        judged_motion() >= 0.0 && steps_unjudged() >= 0.0 && steps_unjudged() <= kMostSteps &&
+        all(q(), q_size_, within(kWithRounding * kLargestCoordinate)) &&
+        all(u(), u_size_, within(kWithRounding * kLargestSpeed)) &&
         all(previous(), 2 * u_size_, within(kLargestAcceleration)) &&
+        all(row_bias(), rows_, within(kLargestEnergy)) && motions_are_sane(motion_start()) &&
         all(locked(), m.dof_count, [](double x) { return x == 0.0 || x == 1.0; });
     for (const QuaternionRun& run : m.quaternion_runs) {
       double square = 0.0;
@@ -85,11 +94,22 @@ class State {
     return sane;
   }
 
+  // Of rows (position, rate, acceleration) of motions from outside.
+  bool motions_are_sane(const double* rows) const {
+    for (int32_t i = 0; i < 3 * live_; ++i) {
+      const double limit = kWithRounding * largest_motion(static_cast<std::size_t>(i));
+      if (!(std::fabs(rows[i]) <= limit)) return false;
+    }
+    return true;
+  }
+
   Buffer<double>& block() { return block_; }
   const Buffer<double>& block() const { return block_; }
 
  private:
   static constexpr int32_t kHeader = 12;
+  static constexpr double kMostSteps = 9007199254740992.0;  // beyond it a count does not count on
+  static bool within_age(double age) { return age >= 0.0 && age <= 10.0 * kLongestStep; }
   int32_t q_size_, u_size_, live_, rows_;
   Buffer<double> block_;
 };
@@ -306,14 +326,41 @@ class Dynamics {
     return power(m, d, u_mean_.data());
   }
 
-  // Of a step that is done: a coordinate that has left the world of mechanics.
-  Status check_coordinates() {
-    const double* q = state.q();
-    const auto beyond = [&](std::size_t i) { return !(std::fabs(q[i]) <= kLargestCoordinate); };
-    if (!any_of(0, static_cast<std::size_t>(m.q_size), beyond)) return {};
-    std::size_t i = 0;
-    while (!beyond(i)) ++i;
-    return {Code::diverged, speed_of(static_cast<int32_t>(i)), q[i], 0};
+  // Of what is to be called good: a coordinate or speed that has left the world of mechanics, or
+  // sums that have.
+  Status check_state() {
+    const double *q = state.q(), *u = state.u();
+    const auto far = [&](std::size_t i) { return !(std::fabs(q[i]) <= kLargestCoordinate); };
+    const auto fast = [&](std::size_t i) {
+      return !(std::fabs(u[i]) <= kWithRounding * kLargestSpeed);
+    };
+    if (any_of(0, static_cast<std::size_t>(m.q_size), far)) {
+      std::size_t i = 0;
+      while (!far(i)) ++i;
+      return {Code::diverged, speed_of(static_cast<int32_t>(i)), q[i], 0};
+    }
+    if (any_of(0, static_cast<std::size_t>(m.u_size), fast)) {
+      std::size_t i = 0;
+      while (!fast(i)) ++i;
+      return {Code::diverged, static_cast<int32_t>(i), u[i], 0};
+    }
+    if (state.account_is_sane()) return {};
+    return {Code::energy_grew, 0, kLargestEnergy, 0};
+  }
+
+  // What a motion from outside is to be after the next step: given by somebody, or worked out from
+  // what was given.
+  Status check_motions() {
+    if (state.motions_are_sane(motion_next.data())) return {};
+    for (std::size_t i = 0; i < m.driven.size(); ++i) {
+      if (m.driven_live[i] < 0) continue;
+      const double* row = motion_next.data() + 3 * m.driven_live[i];
+      for (std::size_t k = 0; k < 3; ++k) {
+        if (std::fabs(row[k]) <= kWithRounding * largest_motion(k)) continue;
+        return {Code::diverged, m.driven[i], row[k], 0};
+      }
+    }
+    return {};
   }
 
   // ... to where they are at the end of the step.

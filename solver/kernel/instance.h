@@ -11,7 +11,7 @@ namespace pliant::PLIANT_ISA {
 
 class Instance final : public Stepper {
  public:
-  explicit Instance(const Model& model) : m_(model), s_(m_), before_step_(s_.state.block().size()) {
+  explicit Instance(const Model& model) : m_(model), s_(m_), kept_(s_.state.block().size()) {
     reset();
   }
 
@@ -77,17 +77,19 @@ class Instance final : public Stepper {
     const BodyConst& b = m_.bodies[body];
     double* locked = s_.state.locked() + b.dof0;
     if (b.dofs == 0 || (locked[0] != 0.0) == on) return {};
+    keep_state();
+    Status status;
     if (on) {
-      if (Status bad = jump([&] { return stop_joint(m_, s_.d, body); }); bad.code != Code::ok) {
-        return bad;
-      }
+      status = jump([&] { return stop_joint(m_, s_.d, body); });
       std::fill(u() + b.u0, u() + b.u0 + b.dofs, 0.0);
     }
     std::fill(locked, locked + b.dofs, on ? 1.0 : 0.0);
     s_.find_held();
     s_.state.forget_accelerations();
     forget();
-    return {};
+    if (status.code == Code::ok) status = s_.check_state();  // what the impulse made
+    if (status.code != Code::ok) restore(kept_.data());
+    return status;
   }
   bool is_locked(int32_t body) override {
     const BodyConst& b = m_.bodies[body];
@@ -130,15 +132,16 @@ class Instance final : public Stepper {
   Status step(int64_t count) override {
     Status status = s_.check_inputs(time() + static_cast<double>(count) * s_.step);
     if (status.code != Code::ok) return status;
+    status = s_.check_motions();
+    if (status.code != Code::ok) return status;
     s_.find_loaded_nodes();
     forget();
     for (int64_t i = 0; i < count; ++i) {
-      const Buffer<double>& block = s_.state.block();
-      std::copy(block.begin(), block.end(), before_step_.begin());
+      keep_state();
       status = one_step();
       status.steps = i;
       if (status.code != Code::ok) {
-        restore(before_step_.data());
+        restore(kept_.data());
         return status;
       }
     }
@@ -235,7 +238,7 @@ class Instance final : public Stepper {
 
   const char* instruction_set() const override { return PLIANT_ISA_NAME; }
   std::size_t bytes() const override {
-    return sizeof(*this) - sizeof(s_) + s_.bytes() + before_step_.bytes() + rk4_scratch_.bytes() +
+    return sizeof(*this) - sizeof(s_) + s_.bytes() + kept_.bytes() + rk4_scratch_.bytes() +
            rate_.bytes() + (tangent_ ? sizeof(*tangent_) + tangent_->d.bytes() : 0);
   }
 
@@ -247,6 +250,11 @@ class Instance final : public Stepper {
     Totals<Dual> totals;
     Power work{0.0, 0.0};
   };
+
+  void keep_state() {
+    const Buffer<double>& block = s_.state.block();
+    std::copy(block.begin(), block.end(), kept_.begin());
+  }
 
   Status one_step() {
     Status status;
@@ -266,7 +274,7 @@ class Instance final : public Stepper {
     s_.keep_motion_start();
     forget();
     if (s_.options.project_loops && !m_.loops.empty()) status = project_loops();
-    if (status.code == Code::ok) status = s_.check_coordinates();
+    if (status.code == Code::ok) status = s_.check_state();
     if (status.code != Code::ok) return status;
     State& x = s_.state;
     x.steps_unjudged() += 1.0;
@@ -445,7 +453,7 @@ class Instance final : public Stepper {
 
   const Model& m_;
   Dynamics s_;
-  Buffer<double> before_step_;  // the state block at the start of the step
+  Buffer<double> kept_;  // the state block before what may fail
   Buffer<double> rk4_scratch_;
   Buffer<double> rate_;  // of coordinates and speeds, once a derivative in time was asked for
   std::unique_ptr<Tangent> tangent_;

@@ -311,7 +311,9 @@ inline void fill_row_matrix(const Model& m, S* matrix, Products of) {
   const auto rows = static_cast<int32_t>(m.loop_rows.size());
   const auto count = static_cast<int32_t>(m.loops.size());
   for (int32_t l = 0; l < count; ++l) {
+    if (m.loops[l].rows == 0) continue;
     for (int32_t k = 0; k <= l; ++k) {
+      if (m.loops[k].rows == 0) continue;
       Pack<T> block[6];
       of(l, k, block);
       for (int32_t i = 0; i < m.loops[l].rows; ++i) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "data_file.h"
+#include "stepper.h"
 
 namespace pliant {
 namespace {
@@ -91,19 +92,38 @@ bool within(int32_t x, int64_t low, int64_t high) { return x >= low && x < high;
 // modes' matrices.
 constexpr int32_t kMostWheels = 64;
 
+// Bodies on the paths of pairs of loops, which every evaluation follows: some ten seconds' worth.
+constexpr double kMostMeetings = 1e10;
+
 // What an instance holds of a model grows faster than its file in two places: the matrices of a
 // body's internal coordinates, and what loops mean to each other and to every speed (Data).
 struct Growth {
   int64_t couplings = 0;  // numbers
-  int64_t loops = 0, rows = 0, speeds = 0, paths = 0;
+  int64_t loops = 0, rows = 0, speeds = 0, paths = 0, shapes = 0;
 
   double bytes() const {
     const auto count = [](int64_t n) { return static_cast<double>(n); };
     const double per_loop_and_speed = 2 * 8 * sizeof(double), per_two_rows = 3 * sizeof(double);
+    const double per_shape_of_a_node = 3 * 8 * sizeof(double);  // and its derivative
     return sizeof(double) * count(couplings) + per_loop_and_speed * count(loops) * count(speeds) +
-           per_two_rows * count(rows) * count(rows) + sizeof(int32_t) * count(paths);
+           per_two_rows * count(rows) * count(rows) + sizeof(int32_t) * count(paths) +
+           per_shape_of_a_node * count(shapes);
   }
 };
+
+// Coordinates of a joint in the order in which joints have them: translations, then one rotation,
+// two, or three together.
+bool in_order(const int32_t* kinds, int32_t count, int32_t translations) {
+  using Kind = LoopFreedom::Kind;
+  const int32_t turns = count - translations;
+  for (int32_t k = 0; k < count; ++k) {
+    const Kind turn = turns == 3              ? Kind::quaternion
+                      : k - translations == 0 ? Kind::first_rotation
+                                              : Kind::second_rotation;
+    if (static_cast<Kind>(kinds[k]) != (k < translations ? Kind::translation : turn)) return false;
+  }
+  return translations <= 3 && turns <= 3;
+}
 
 double length(const Vector3& x) { return std::hypot(x.x[0], x.x[1], x.x[2]); }
 
@@ -293,6 +313,7 @@ void read_loops(DataFile& file, Model& m, int64_t motions, Growth& growth) {
 
   const auto nodes = static_cast<int64_t>(m.nodes.size());
   std::size_t row = 0, freedom = 0;
+  double holding = 0.0, meetings = 0.0;
   for (std::size_t i = 0; i < count; ++i) {
     const std::string here = "kernel data file: loop " + std::to_string(i);
     const bool sane = within(node_a[i], -1, nodes) && within(node_b[i], 0, nodes) &&
@@ -321,12 +342,14 @@ void read_loops(DataFile& file, Model& m, int64_t motions, Growth& growth) {
       m.loop_rows.push_back({vector3(&direction[3 * row]),
                              static_cast<LoopRow::Kind>(row_kind[row]), row_motion[row]});
     }
+    if (!in_order(freedom_kind.data() + freedom, freedoms[i], translations[i])) {
+      return file.fail(here + ": its free directions are those of no joint");
+    }
     for (int32_t k = 0; k < freedoms[i]; ++k, ++freedom) {
       LoopFreedom f{};
       f.dof.axis = vector3(&freedom_axis[3 * freedom]);
       f.reference = vector3(&reference[3 * freedom]);
-      if (!within(freedom_kind[freedom], 0, 4) ||
-          !set_passive(f.dof, &freedom_passive[9 * freedom])) {
+      if (!set_passive(f.dof, &freedom_passive[9 * freedom])) {
         return file.fail(here + ": a free direction is inconsistent");
       }
       f.kind = static_cast<LoopFreedom::Kind>(freedom_kind[freedom]);
@@ -339,6 +362,16 @@ void read_loops(DataFile& file, Model& m, int64_t motions, Growth& growth) {
     }
     growth.paths += static_cast<int64_t>(path.size());
     if (growth.bytes() > kMostBytes) return file.fail(too_large(growth.bytes()));
+    if (rows[i] > 0) {  // what it shares with each of the others that hold something
+      holding += 1.0;
+      meetings += holding * static_cast<double>(path.size());
+    }
+    if (meetings > kMostMeetings) {
+      return file.fail(
+          "kernel data file: its loops are too many and too long: every evaluation "
+          "would follow more than " +
+          std::to_string(static_cast<int64_t>(kMostMeetings)) + " bodies");
+    }
     std::sort(path.begin(), path.end());
     path.erase(std::unique(path.begin(), path.end()), path.end());
     loop.path0 = static_cast<int32_t>(m.loop_paths.size());
@@ -454,6 +487,14 @@ std::shared_ptr<const Model> Model::parse(DataFile& file, std::string& error) {
   const auto node_position = file.reals("node.position", 3 * node_count);
   const auto node_rotation = file.rotations("node.rotation", node_count);
   if (!file.ok()) return rejected();
+  for (std::size_t i = 0; i < body_count; ++i) {
+    const double* J = &inertia[9 * i];
+    const bool sane = mass[i] >= 0.0 && J[0] >= 0.0 && J[4] >= 0.0 && J[8] >= 0.0;
+    if (!sane) {
+      file.fail("kernel data file: body " + std::to_string(i) + " has less than no mass");
+      return rejected();
+    }
+  }
   int64_t node_phis = 0, node_psis = 0;
   for (std::size_t k = 0; k < node_count; ++k) {
     if (!within(node_body[k], 0, static_cast<int64_t>(body_count))) {
@@ -463,6 +504,11 @@ std::shared_ptr<const Model> Model::parse(DataFile& file, std::string& error) {
     const auto b = static_cast<std::size_t>(node_body[k]);
     node_phis += modes[b] + pair_counts[b];
     node_psis += modes[b];
+  }
+  growth.shapes = node_psis;
+  if (growth.bytes() > kMostBytes) {
+    file.fail(too_large(growth.bytes()));
+    return rejected();
   }
   const auto node_phi = file.reals("node.phi", count(3 * node_phis));
   const auto node_psi = file.reals("node.psi", count(3 * node_psis));
@@ -745,7 +791,7 @@ std::shared_ptr<const Model> Model::parse(DataFile& file, std::string& error) {
     m.motions.push_back({static_cast<int32_t>(row), motion_rows[t]});
     for (int32_t r = 0; r < motion_rows[t]; ++r, ++row) {
       const double* v = &motion_value[7 * row];
-      if (r > 0 && !(v[0] > m.motion_rows.back().time)) {
+      if (!(std::fabs(v[0]) <= kLargestTime) || (r > 0 && !(v[0] > m.motion_rows.back().time))) {
         file.fail("kernel data file: the times of a motion table do not increase");
       }
       m.motion_rows.push_back({v[0], {v[1], v[2], v[3], v[4], v[5], v[6]}});
@@ -764,7 +810,7 @@ std::shared_ptr<const Model> Model::parse(DataFile& file, std::string& error) {
     m.loads.push_back({load_input[t], load_hold[t] != 0, static_cast<int32_t>(row), load_rows[t]});
     for (int32_t r = 0; r < load_rows[t]; ++r, ++row) {
       const double* v = &load_value[2 * row];
-      if (r > 0 && !(v[0] >= m.load_rows.back().time)) {
+      if (!(std::fabs(v[0]) <= kLargestTime) || (r > 0 && !(v[0] >= m.load_rows.back().time))) {
         file.fail("kernel data file: the times of a load table decrease");
       }
       m.load_rows.push_back({v[0], v[1]});

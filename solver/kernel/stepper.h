@@ -38,6 +38,15 @@ constexpr double kLargestInput = 1e30;         // N, N m; their rates per second
 constexpr double kLargestCoordinate = 1e12;    // m, rad
 constexpr double kLargestSpeed = 1e8;          // m/s, rad/s; beyond it a run has blown up
 constexpr double kLargestAcceleration = 1e14;  // m/s2, rad/s2; likewise
+constexpr double kLargestEnergy = 1e100;       // J, and what else is summed up over a run
+// What comes from outside at its limit may be above it by rounding once it was worked with.
+constexpr double kWithRounding = 1.0 + 1e-6;
+
+// Limits of the rows (position, rate, acceleration) of motions from outside.
+constexpr double largest_motion(std::size_t number) {
+  constexpr double kLargest[3] = {kLargestCoordinate, kLargestSpeed, kLargestAcceleration};
+  return kLargest[number % 3];
+}
 
 // Energy that appeared or vanished without cause, relative to all that moved: beyond the first a
 // run is doubtful, beyond the second it is refused (energy_audit.h). Vibrations that the step just

@@ -122,8 +122,12 @@ CONTRADICTIONS: list[tuple[str, dict[str, object]]] = [
     (LOOP, {"loop__translations": (0, -1)}),
     ("loop 0: a held direction is inconsistent", {"row__kind": (0, 4)}),
     ("loop 0: a held direction is inconsistent", {"row__motion": (0, 1)}),
-    ("loop 0: a free direction is inconsistent", {"freedom__kind": (0, 4)}),
+    *(("loop 0: its free directions are those of no joint", {"freedom__kind": (0, kind)})
+      for kind in (4, -1, 0, 2, 3)),
     ("loop 0: a free direction is inconsistent", {"freedom__passive": (slice(3, 5), [1.0, 0.0])}),
+    ("body 3 has less than no mass", {"body__mass": (3, -3.0)}),
+    ("body 3 has less than no mass", {"body__inertia": (27, -3.0)}),
+    ("times of a motion table do not increase", {"motion__values": (0, -1e70)}),
     ("bad motion table", {"motion__rows": (0, 1)}),
     ("bad motion table", {"motion__rows": (0, 4)}),
     ("times of a motion table do not increase", {"motion__values": (7, 0.0)}),
@@ -197,6 +201,12 @@ def test_sizes_that_no_machine_has_are_refused_before_anything_is_allocated(mode
         Kernel(pack(sections))
 
 
+def move(blob: bytearray, row: int, onto: int) -> None:
+    """Lays a section onto the bytes of another: a parameter in one would change the other."""
+    (place,) = struct.unpack_from("<Q", blob, 32 + 56 * onto + 40)
+    struct.pack_into("<Q", blob, 32 + 56 * row + 40, place)
+
+
 HEADER: list[tuple[str, Callable[[bytearray], object]]] = [
     ("not a pliant kernel data file", lambda b: b.__setitem__(0, 0)),
     ("not a pliant kernel data file", lambda b: b.__delitem__(slice(20, None))),
@@ -204,7 +214,11 @@ HEADER: list[tuple[str, Callable[[bytearray], object]]] = [
     ("truncated or appended to", lambda b: b.__delitem__(slice(-8, None))),
     ("checksum does not match", lambda b: b.__setitem__(100, b[100] ^ 1)),
     ("bad section table", lambda b: struct.pack_into("<I", b, 12, 2**32 - 1)),
-    ("table does not end where", lambda b: struct.pack_into("<I", b, 12, 3)),
+    ("bad section table", lambda b: struct.pack_into("<I", b, 12, 257)),
+    ("body.parent' does not begin where the table ends", lambda b: struct.pack_into("<I", b, 12, 3)),
+    ("does not begin where the one before it ends", lambda b: move(b, 1, 0)),
+    ("does not begin where the one before it ends", lambda b: move(b, 40, 3)),
+    ("section 'body.parent' is there twice", lambda b: b.__setitem__(slice(88, 120), b[32:64])),
     ("lies outside the file", lambda b: struct.pack_into("<I", b, 32 + 32, 3)),
     ("lies outside the file", lambda b: struct.pack_into("<Q", b, 32 + 40, 2**60)),
     ("lies outside the file", lambda b: struct.pack_into("<Q", b, 32 + 40, 4001)),
@@ -228,7 +242,13 @@ def place_of(sections: Sections, role: int) -> int:
 
 TABLE: list[tuple[str, dict[str, object]]] = [
     ("'fmu.guid' is missing", {"fmu__guid": None}),
-    ("'variable.type' holds", {"variable__type": [0]}),
+    ("'fmu.names' has more lines than the 1 that belong there", {"variable__type": [0]}),
+    ("'names.body' has more lines", {"names__body": "\n" * 1000}),
+    ("'names.speed' has more lines", {"names__speed": "\n" * 1000}),
+    ("'fmu.sections' has more lines than the 256", {"fmu__sections": "\n" * 1000}),
+    ("'limit.cause' has more lines than the 3", {"limit__cause": "\n" * 4}),
+    ("names for", {"fmu__names": "one"}),
+    ("of no known kind", {"variable__tunable": ("parameter", 1)}),
     ("of no known kind", {"variable__role": (0, 7)}),
     ("of no known kind", {"variable__role": (0, -1)}),
     ("of no known kind", {"variable__type": (0, 1)}),
