@@ -140,7 +140,7 @@ class Slave {
   int jumps_ = 0;            // steps in a row to which a motion from outside jumped
   std::size_t jumping_ = 0;  // its position's number
 
-  Needs read_;               // of what was read since the last step
+  Needs read_;  // of what was read since the last step
 
   std::vector<Signal> signals_;  // scratch of the calls below, to allocate once
   std::vector<double> numbers_;

@@ -155,7 +155,7 @@ def test_limits_hold_for_parameters_that_no_variable_shows():
     state = slave.save()
     values = numbers(state)
     values[HEAD + number] = -7.5
-    with pytest.raises(ValueError, match="a parameter: -7.5 is too small"):
+    with pytest.raises(ValueError, match=r"a parameter: -7\.5 is too small"):
         slave.restore(forged(state, values))
 
 

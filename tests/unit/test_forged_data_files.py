@@ -215,7 +215,7 @@ HEADER: list[tuple[str, Callable[[bytearray], object]]] = [
     ("checksum does not match", lambda b: b.__setitem__(100, b[100] ^ 1)),
     ("bad section table", lambda b: struct.pack_into("<I", b, 12, 2**32 - 1)),
     ("bad section table", lambda b: struct.pack_into("<I", b, 12, 257)),
-    ("body.parent' does not begin where the table ends", lambda b: struct.pack_into("<I", b, 12, 3)),
+    ("does not begin where the table ends", lambda b: struct.pack_into("<I", b, 12, 3)),
     ("does not begin where the one before it ends", lambda b: move(b, 1, 0)),
     ("does not begin where the one before it ends", lambda b: move(b, 40, 3)),
     ("section 'body.parent' is there twice", lambda b: b.__setitem__(slice(88, 120), b[32:64])),
