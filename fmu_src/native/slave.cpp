@@ -168,7 +168,7 @@ Result Slave::refuse(const Status& status) {
     case Code::gimbal_lock:
       what = name(table_.dof_names) +
              ": the axes of its joint line up (gimbal lock), where its angles describe no motion; "
-             "use a spherical joint, or other axes";
+             "use a spherical joint, other axes or a shorter step";
       break;
     case Code::not_finite:
       what =

@@ -9,7 +9,7 @@
 #pragma once
 
 #include <algorithm>
-#include <cstring>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,7 +22,8 @@ using Reference = unsigned int;  // value reference
 
 enum class Result : int32_t { ok, discard, error };
 
-inline bool same_bits(double a, double b) { return std::memcmp(&a, &b, sizeof a) == 0; }
+// Also of zeros: a model made with -0 is another than one made with 0.
+inline bool same_bits(double a, double b) { return a == b && std::signbit(a) == std::signbit(b); }
 inline bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](double x, double y) { return same_bits(x, y); });

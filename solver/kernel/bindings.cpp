@@ -261,6 +261,11 @@ NB_MODULE(_kernel, module) {
   module.attr("LARGEST_COORDINATE") = pliant::kLargestCoordinate;
   module.attr("LARGEST_SPEED") = pliant::kLargestSpeed;
   module.attr("LARGEST_ACCELERATION") = pliant::kLargestAcceleration;
+  nb::dict doubtful;
+  doubtful["euler_cromer"] = pliant::energy_limits(pliant::Integrator::euler_cromer).doubtful;
+  doubtful["leapfrog"] = pliant::energy_limits(pliant::Integrator::leapfrog).doubtful;
+  doubtful["rk4"] = pliant::energy_limits(pliant::Integrator::rk4).doubtful;
+  module.attr("DOUBTFUL_ENERGY_ERROR") = doubtful;
 
   nb::class_<pliant::Status>(module, "Status")
       .def_prop_ro("code", [](const pliant::Status& s) { return static_cast<int>(s.code); })
@@ -352,7 +357,6 @@ NB_MODULE(_kernel, module) {
       .def("open_account", [](Kernel& k) { k.stepper().open_account(); })
       .def_prop_ro("energy_moved", [](const Kernel& k) { return k.stepper().energy_moved(); })
       .def_prop_ro("energy_doubt", [](const Kernel& k) { return k.stepper().energy_doubt(); })
-      .def_prop_ro("is_doubtful", [](const Kernel& k) { return k.stepper().is_doubtful(); })
       .def_prop_ro("is_sane", [](Kernel& k) { return k.stepper().accepts(k.stepper().state()); })
       .def("mass_matrix",
            [](Kernel& k) {

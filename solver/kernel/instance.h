@@ -279,12 +279,16 @@ class Instance final : public Stepper {
     State& x = s_.state;
     x.steps_unjudged() += 1.0;
     const double motion = motion_measure(m_, u());
+    const EnergyLimits limits = energy_limits(s_.options.integrator);
+    if (const int32_t lined_up = axes_lined_up(m_, s_.d); lined_up >= 0) {
+      return judge(motion, {limits.doubtful, kLeftLinedUp * limits.doubtful});
+    }
     const bool calm = motion <= kGrowth * x.judged_motion();
-    return calm && x.steps_unjudged() < kStepsBetween ? status : judge(motion);
+    return calm && x.steps_unjudged() < kStepsBetween ? status : judge(motion, limits);
   }
 
   // The verdict of energy_audit.h on the present state.
-  Status judge(double motion) {
+  Status judge(double motion, const EnergyLimits& limits) {
     State& x = s_.state;
     need_totals();
     const Totals<double>& now = totals_;
@@ -296,7 +300,7 @@ class Instance final : public Stepper {
                        std::fabs(x.energy_start()) + x.turnover();
     const double moved = x.moved() + kRoundingOfEnergy * sum;
     const double ratio = error == 0.0 ? 0.0 : std::fabs(error) / moved;
-    if (!(ratio <= energy_limits(s_.options.integrator).lost)) return blame(m_, s_.d, u(), ratio);
+    if (!(ratio <= limits.lost)) return blame(m_, s_.d, u(), ratio);
     x.doubt() = std::max(x.doubt(), ratio);
     x.judged_motion() = motion;
     x.steps_unjudged() = 0.0;

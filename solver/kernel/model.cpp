@@ -759,6 +759,7 @@ std::shared_ptr<const Model> Model::parse(DataFile& file, std::string& error) {
     m.largest_fields = b.fields > m.largest_fields ? b.fields : m.largest_fields;
     m.largest_modes = n > m.largest_modes ? n : m.largest_modes;
     m.largest_internals = std::max(m.largest_internals, b.internals);
+    if (b.rotations == 3) m.three_angles.push_back(static_cast<int32_t>(i));
     m.bodies.push_back(b);
   }
   m.internal_count = internal;

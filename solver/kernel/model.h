@@ -243,6 +243,7 @@ class Model {
   Array<LoopRow> loop_rows;
   Array<LoopFreedom> loop_freedoms;
   Array<int32_t> loop_paths;
+  Array<int32_t> three_angles;  // bodies whose joint has three rotations, one after another
   int32_t loop_input0 = 0;
   // Metric of the loops' kinematics (loops.h): how far, in m, a unit of every speed moves the nodes
   // of loops, as 1 / length^2; what a row is multiplied with to be a length; what gap is large.

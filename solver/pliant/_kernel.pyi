@@ -27,6 +27,7 @@ SHORTEST_STEP: float
 LONGEST_STEP: float
 LARGEST_TIME: float
 LARGEST_INPUT: float
+DOUBTFUL_ENERGY_ERROR: dict[str, float]
 LARGEST_COORDINATE: float
 LARGEST_SPEED: float
 LARGEST_ACCELERATION: float
@@ -94,8 +95,6 @@ class Kernel:
     def energy_moved(self) -> float: ...
     @property
     def energy_doubt(self) -> float: ...
-    @property
-    def is_doubtful(self) -> bool: ...
     @property
     def is_sane(self) -> bool: ...
     def energy(self) -> _Array: ...

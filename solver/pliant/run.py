@@ -141,7 +141,14 @@ def _control(controller: Controller, sim: Simulation) -> None:
             "controller",
             f"{show(controller)} is not a function; give one that takes the simulation",
         )
+    time = sim.time
     returned: object = controller(sim)  # type: ignore[func-returns-value]
+    if sim.time != time:
+        raise ModelError.at(
+            "controller",
+            f"it left the simulation at t = {sim.time:g} s instead of {time:g} s; the run goes on "
+            "by itself: look ahead on a Simulation of its own, or save_state() first and restore_state() after",
+        )
     if returned is not None:
         raise ModelError.at(
             "controller",
@@ -169,6 +176,9 @@ class Recorder:
         self._sim = sim
         self._reader = Reader(sim, channels)
         self._watch = DeflectionWatch(sim.model)
+        names = [channel.name for channel in channels]
+        self._error_at = 1 + names.index("energy.error") if "energy.error" in names else None
+        self._largest_error = 0.0  # J, of the rows
         self._rows = Recording(
             sim.model.name, channels, _info(sim), rows, outputs=outputs, overwrite=overwrite
         )
@@ -179,6 +189,8 @@ class Recorder:
         self._reader.read(row[1:])
         row[0] = self._sim.time
         self._watch.look(self._sim.time, self._sim.kernel.q)
+        if self._error_at is not None:
+            self._largest_error = max(self._largest_error, abs(float(row[self._error_at])))
         self._rows.commit()
 
     def finish(self) -> Result:
@@ -196,11 +208,18 @@ class Recorder:
         worst = max(self._watch.found(), key=lambda found: found.rotation, default=None)
         if worst is not None:
             warn(f"{self._sim.model.name}: {worst}", DeflectionWarning)
+        self._sim.tell_doubt(self._doubt())
 
     def _doubts(self) -> list[str]:
         found = [str(deflection) for deflection in self._watch.found()]
-        doubt = self._sim.doubt
+        doubt = self._doubt()
         return found if doubt is None else [*found, doubt]
+
+    def _doubt(self) -> str | None:
+        """By the errors that were judged and by those of the rows."""
+        moved = self._sim.kernel.energy_moved
+        of_rows = self._largest_error / moved if moved > 0.0 else 0.0
+        return self._sim.doubt_of(max(self._sim.energy_doubt, of_rows))
 
 
 def _info(sim: Simulation) -> dict[str, str | float]:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant._kernel import (
+    DOUBTFUL_ENERGY_ERROR,
     LARGEST_COORDINATE,
     LARGEST_INPUT,
     LARGEST_SPEED,
@@ -309,7 +310,11 @@ class Simulation(Guarded):
                 self.inputs.prepare(start, start + self.step_size)
                 self.motions.prepare(start + self.step_size)
                 self.checked(self.kernel.step(1))
-        if not self._told_doubt and (doubt := self.doubt) is not None:
+        self.tell_doubt(self.doubt)
+
+    def tell_doubt(self, doubt: str | None) -> None:
+        """Warns of what makes the run doubtful, once."""
+        if doubt is not None and not self._told_doubt:
             self._told_doubt = True
             warn(f"{self.model.name}: {doubt}", EnergyWarning)
 
@@ -385,12 +390,16 @@ class Simulation(Guarded):
     @property
     def doubt(self) -> str | None:
         """What makes the run doubtful, in a sentence; None if nothing does."""
-        if not self.kernel.is_doubtful:
+        return self.doubt_of(self.energy_doubt)
+
+    def doubt_of(self, error: float) -> str | None:
+        """The same of an energy error, relative to the energy that moved."""
+        if not error > DOUBTFUL_ENERGY_ERROR[self.integrator]:
             return None
         return (
-            f"t = {self.time:g} s: the energy error has come to {100.0 * self.energy_doubt:.3g} % "
-            "of the energy that moved: do not trust this run; take a shorter step ('pliant check' "
-            "names the limit)"
+            f"t = {self.time:g} s: the energy error has come to {100.0 * error:.3g} % of the "
+            "energy that moved: do not trust this run; take a shorter step ('pliant check' names "
+            "the limit)"
         )
 
     @property
@@ -514,7 +523,7 @@ def _describe(model: Model, status: Status) -> tuple[str, str]:
         8: (
             model.freedom_names,
             "the axes of its joint line up (gimbal lock), where its angles describe no motion; "
-            "use a spherical joint, or other axes",
+            "use a spherical joint, other axes or a shorter step",
         ),
     }
     if status.code == _NOT_FINITE:

@@ -539,3 +539,36 @@ def test_a_motion_of_derivatives_is_not_warned_of(function):
     with warnings.catch_warnings():
         warnings.simplefilter("error", pl.PliantWarning)
         pl.simulate(turned_by(function), 0.5, 1e-3)
+
+
+@pytest.mark.parametrize("meddle", [lambda sim: sim.step(), lambda sim: sim.reset()])
+def test_a_controller_that_moves_the_simulation_itself_is_refused(meddle):
+    def controller(sim: pl.Simulation) -> None:
+        if sim.time > 0.0045:
+            meddle(sim)
+
+    with pytest.raises(pl.ModelError, match="controller: it left the simulation at t = ") as caught:
+        pl.simulate(double_pendulum(), 0.1, 1e-3, controller=controller)
+    assert len(caught.value.result.time) == 5
+
+
+def test_a_controller_may_look_ahead_and_come_back():
+    def controller(sim: pl.Simulation) -> None:
+        now = sim.save_state()
+        sim.step(3)
+        sim.restore_state(now)
+
+    plain = pl.simulate(double_pendulum(), 0.05, 1e-3)
+    looking = pl.simulate(double_pendulum(), 0.05, 1e-3, controller=controller)
+    assert np.array_equal(plain.q, looking.q)
+
+
+def test_an_energy_error_of_a_row_counts_though_no_step_was_judged_there():
+    """Less than 64 steps of a vibration: judged at none of them."""
+    rail = pl.Joint(type="prismatic", axis="x", child="cart", speed=1.0, spring={"stiffness": 1e6})
+    body = pl.Body(mass=1.0, inertia=[1, 1, 1])
+    system = pl.System(name="cart", bodies={"cart": body}, joints={"rail": rail})
+    with pytest.warns(pl.EnergyWarning, match="cart: t = 0.04 s: the energy error has come to"):
+        run = pl.simulate(system, 0.04, 1e-3)
+    assert run.energy_error > 0.1
+    assert len(run.warnings) == 1
