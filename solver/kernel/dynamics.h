@@ -191,9 +191,16 @@ class Dynamics {
   // Puts a moment of the motion into Data: inputs, coordinates, speeds, and the prescribed
   // freedoms. The moment is `since` after the start of the step; outside of steps it is now.
   void set_moment(double since, const double* q, const double* u) {
-    put_moment(within_step(time(), step, since), since, q, u);
+    const TableTime t = within_step(time(), step, since);
+    const double start = time();
+    put_moment(t, since, q, u,
+               [&](const LoadTable& table) { return load_in_step(m, table, t, start, step); });
   }
-  void set_present() { put_moment(at(time()), 0.0, state.q(), state.u()); }
+  void set_present() {
+    const TableTime now = at(time());
+    put_moment(now, 0.0, state.q(), state.u(),
+               [&](const LoadTable& table) { return load_at_time(m, table, now).value; });
+  }
 
   // Moves the prescribed freedoms to where they are at a time, `since` after the start of a step.
   void drive(TableTime t, double since, double* q, double* u) {
@@ -409,11 +416,12 @@ class Dynamics {
     return -1;
   }
 
-  void put_moment(TableTime t, double since, const double* q, const double* u) {
+  template <class Load>
+  void put_moment(TableTime t, double since, const double* q, const double* u, Load load) {
     const double elapsed = t.time - input_time;
     for (std::size_t i = 0; i < input.size(); ++i) d.input[i] = input[i] + input_rate[i] * elapsed;
     for (const LoadTable& table : m.loads) {
-      d.input[table.input] += load_at_time(m, table, t).value;
+      d.input[table.input] += load(table);
     }
     if (q != d.q.data()) std::copy(q, q + m.q_size, d.q.begin());
     if (u != d.u.data()) std::copy(u, u + m.u_size, d.u.begin());

@@ -90,4 +90,24 @@ inline LoadValue load_at_time(const Model& m, const LoadTable& c, TableTime when
   return {a.value + slope * (t - a.time), slope};
 }
 
+// What acts in a step of length h from `start` on, at a moment of it: a load that bends or jumps
+// inside the step acts with its mean, so that its impulse is what the table says, however short.
+inline double load_in_step(const Model& m, const LoadTable& c, TableTime when, double start,
+                           double h) {
+  const LoadRow* rows = &m.load_rows[c.row0];
+  const double first = within_step(start, h, 0.0).row_time;
+  const double last = within_step(start, h, h).row_time;
+  int32_t row = row_after(rows, c.rows, first);
+  if (row == c.rows || rows[row].time >= last) return load_at_time(m, c, when).value;
+  double sum = 0.0, from = start;
+  for (; from < start + h; ++row) {
+    const bool inside = row < c.rows && rows[row].time < last;
+    const double to = inside ? rows[row].time : start + h, middle = 0.5 * (from + to);
+    if (to > from) sum += load_at_time(m, c, at(middle)).value * (to - from);
+    if (!inside) break;
+    from = to;
+  }
+  return sum / h;
+}
+
 }  // namespace pliant::PLIANT_ISA

@@ -103,3 +103,36 @@ def test_a_loop_that_follows_a_table_begins_and_ends_at_rest():
     assert sim.joint("pin").angle == pytest.approx(theta, abs=1e-5)
     assert sim.joint("pin").rate == pytest.approx(rate, abs=1e-4)
     assert abs(sim.energy.error) < 1e-3
+
+
+# --------------------------------------------------------------------------------- loads in time
+
+
+def struck(times: list[float], effort: list[float], interpolation: str) -> pl.System:
+    load = {"joint": "rail", "times": times, "effort": effort, "interpolation": interpolation}
+    return pl.System(
+        name="struck",
+        bodies={"cart": pl.Body(mass=1.0, inertia=[1, 1, 1])},
+        joints={"rail": pl.Joint(type="prismatic", axis="x", child="cart")},
+        loads={"blow": load},
+    )
+
+
+@pytest.mark.parametrize("integrator", ["leapfrog", "rk4", "euler_cromer"])
+@pytest.mark.parametrize(
+    ("times", "effort", "interpolation"),
+    [
+        ([0, 0.1002, 0.1006], [0, 2500, 0], "hold"),
+        ([0, 0.1001, 0.1005], [0, 2500, 0], "hold"),
+        ([0, 0.1, 0.1004], [0, 2500, 0], "hold"),
+        ([0, 0.1003, 0.1016], [0, 1 / 0.0013, 0], "hold"),
+        ([0, 0.1002, 0.1004, 0.1006], [0, 0, 5000, 0], "linear"),
+        ([0, 0.0999, 0.1001, 0.1003], [0, 0, 5000, 0], "linear"),
+    ],
+)
+def test_a_blow_within_a_step_gives_the_impulse_that_it_is(integrator, times, effort, interpolation):
+    """1 N s on 1 kg."""
+    sim = pl.Simulation(struck(times, effort, interpolation), 1e-3, integrator=integrator)
+    sim.advance(0.2)
+    assert sim.joint("rail").rate == pytest.approx(1.0, rel=1e-12)
+    assert sim.energy.work == pytest.approx(0.5, rel=1e-9)
