@@ -469,7 +469,7 @@ def _run_summary(result: Result, elapsed: float) -> str:
     if "energy.error" in result and "energy.kinetic" in result:
         text += f", energy error {result.energy_error:.1e}"
         if span > 0.0 and result.is_at_rest:
-            text += "\nnothing moved: no speed at the start, no load, weight or spring that moves it"
+            text += "\nnothing moved: no speed at the start, no load, weight or spring moves it"
     return text
 
 

@@ -62,7 +62,8 @@ class Motion(Part):
     smoothly through it, from rest to rest, its acceleration without jumps. With ``rate`` it is
     piecewise cubic, with ``acceleration`` too piecewise quintic. Before the first and after the
     last time the joint goes on at the rate there, that is at rest unless ``rate`` says otherwise:
-    a rate never jumps.
+    a rate never jumps. Through rows at very uneven times a curve by positions alone may swing far
+    beyond them, which is a warning: give the rate there.
 
     >>> curve = Motion(times=[0, 2], position=[0.0, 1.0]).curve(1)
     >>> [float(x[0]) for x in curve(1.0)], [float(x[0]) for x in curve(3.0)]
@@ -156,6 +157,38 @@ class MotionCurve:
         rate = (c[:, 1:] * k[1:]) @ s ** k[:5]
         acceleration = (c[:, 2:] * (k[2:] * (k[2:] - 1))) @ s ** k[:4]
         return c @ s**k, rate, acceleration
+
+    def swings(self) -> tuple[float, Array] | None:
+        """When and where the curve is most beyond its rows, if that is by more than a third or so
+        of what the four rows around span; None if it is not.
+
+        >>> curve = Motion(times=[0, 1, 1.1, 3], position=[0, 0, 1, 1]).curve(1)
+        >>> time, position = curve.swings()
+        >>> round(time, 1), round(float(position[0]), 1)
+        (1.9, 3.5)
+        """
+        rows = self.coefficients[:, :, 0]
+        worst, found = _SWING, None
+        for i in range(len(self.times) - 1):
+            times = np.linspace(self.times[i], self.times[i + 1], _LOOKS)
+            powers = (times - self.times[i])[:, None] ** np.arange(6)
+            curve = powers @ self.coefficients[i].T
+            around = rows[max(i - 1, 0) : i + 3]
+            low, high = rows[i : i + 2].min(axis=0), rows[i : i + 2].max(axis=0)
+            beyond = np.maximum(curve - high, low - curve)
+            span = np.ptp(around, axis=0) + _NO_SWING * (1.0 + np.abs(around).max(axis=0))
+            swing = (beyond / span).max(axis=1)
+            if swing.max() > worst:
+                worst, k = swing.max(), int(swing.argmax())
+                found = float(times[k]), curve[k]
+        return found
+
+
+# Of what the rows around span: the curve through a sine that is sampled evenly, from 3 times a
+# period on, goes 0.21 of it beyond its rows, where these are on both sides of a peak.
+_SWING = 0.3
+_NO_SWING = 1e-9  # of a position: rounding
+_LOOKS = 33  # at a curve between two rows
 
 
 def standing_curve(position: ArrayLike) -> MotionCurve:

@@ -15,11 +15,11 @@ from rich.tree import Tree
 
 from pliant.channels import axis_text
 from pliant.closing import loop_jacobian
-from pliant.errors import StepWarning
+from pliant.errors import PliantWarning
 from pliant.mechanism import TreeBody, TreeJoint, TreeLoop
 from pliant.model_file import load
 from pliant.modes import highest_frequency
-from pliant.motion import MotionCurve
+from pliant.motion_tables import motion_curves, swings
 from pliant.plausibility import implausible, implausible_parts
 from pliant.reduced import Array
 from pliant.shape_check import (
@@ -42,7 +42,7 @@ class ModelReport:
     def __init__(self, system: System | str | Path, step: float | None = None) -> None:
         self.system = system if isinstance(system, System) else load(system)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", StepWarning)  # it is among the report's own
+            warnings.simplefilter("ignore", PliantWarning)  # these are among the report's own
             self.sim = Simulation(self.system, step)
         self.model = self.sim.model
         self._omega = highest_frequency(self.model)
@@ -86,7 +86,8 @@ class ModelReport:
         }
         parts = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
         bodies = "1 body" if len(model.bodies) == 1 else f"{len(model.bodies)} bodies"
-        yield f"{bodies}{groups}, {len(self.sim.u)} freedoms ({parts or 'none'})"
+        freedoms = "1 freedom" if len(self.sim.u) == 1 else f"{len(self.sim.u)} freedoms"
+        yield f"{bodies}{groups}, {freedoms} ({parts or 'none'})"
         if model.loops:
             yield self._loops()
         gravity = model.mechanism.gravity
@@ -196,14 +197,10 @@ class ModelReport:
                 )
 
     def _moving_ends(self) -> Iterator[str]:
-        """Tables that do not begin or end at rest: the joint is in motion outside them too."""
-        mechanism = self.model.mechanism
-        places = [("joints", body.joint) for body in mechanism.bodies]
-        places += [("loops", loop.joint) for loop in mechanism.loops]
-        for section, joint in places:
-            if not isinstance(joint.motion, MotionCurve):
-                continue
-            where, curve = f"{section}.{joint.name}.motion", joint.motion
+        """Tables that swing beyond their rows, or do not begin or end at rest: the joint is in
+        motion outside them too."""
+        for where, curve in motion_curves(self.model.mechanism):
+            yield from swings(where, curve)
             first, last = (curve.coefficients[i, :, 1] for i in (0, -1))
             if curve.times[0] > 0.0 and first.any():
                 yield (

@@ -147,7 +147,8 @@ def _control(controller: Controller, sim: Simulation) -> None:
         raise ModelError.at(
             "controller",
             f"it left the simulation at t = {sim.time:g} s instead of {time:g} s; the run goes on "
-            "by itself: look ahead on a Simulation of its own, or save_state() first and restore_state() after",
+            "by itself: look ahead on a Simulation of its own, or between save_state() and "
+            "restore_state()",
         )
     if returned is not None:
         raise ModelError.at(

@@ -33,6 +33,7 @@ from pliant.errors import EnergyWarning, ModelError, Problem, SolverError, warn
 from pliant.handles import BodyHandle, JointHandle, LoopHandle, NodeHandle, WheelHandle
 from pliant.inputs import Inputs, InputState, Motions
 from pliant.model import Model
+from pliant.motion_tables import warn_of_swings
 from pliant.options import ALGORITHMS, INTEGRATORS, NODE_ROTATIONS
 from pliant.part import show, suggest
 from pliant.reduced import Array
@@ -149,6 +150,7 @@ class Simulation(Guarded):
         )
         model = as_model(system)
         self.model = model if start is None else at_equilibrium(model)
+        warn_of_swings(self.model.mechanism)
         if step is None:
             step = default_step(self.model, integrator)
         else:

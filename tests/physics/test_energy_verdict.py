@@ -342,7 +342,7 @@ def test_a_fast_tumbling_through_gimbal_lock_is_refused_or_right(number):
         try:
             run = pl.simulate(tumbling(type="general", rotations=["x", "y", "z"]), 3.0)
         except pl.SolverError as refused:
-            assert "gimbal lock" in str(refused) or "energy came out of nothing" in str(refused)
+            assert "gimbal lock" in str(refused)  # noqa: PT017
             return
     if any(issubclass(warning.category, pl.EnergyWarning) for warning in told):
         return

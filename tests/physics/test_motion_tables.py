@@ -3,6 +3,8 @@ account of energy."""
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -130,9 +132,47 @@ def struck(times: list[float], effort: list[float], interpolation: str) -> pl.Sy
         ([0, 0.0999, 0.1001, 0.1003], [0, 0, 5000, 0], "linear"),
     ],
 )
-def test_a_blow_within_a_step_gives_the_impulse_that_it_is(integrator, times, effort, interpolation):
+def test_a_blow_within_a_step_gives_its_impulse(integrator, times, effort, interpolation):
     """1 N s on 1 kg."""
     sim = pl.Simulation(struck(times, effort, interpolation), 1e-3, integrator=integrator)
     sim.advance(0.2)
     assert sim.joint("rail").rate == pytest.approx(1.0, rel=1e-12)
     assert sim.energy.work == pytest.approx(0.5, rel=1e-9)
+
+
+# -------------------------------------------------------------------- curves beyond their rows
+
+
+def led(**motion: object) -> pl.System:
+    rail = pl.Joint(type="prismatic", axis="x", child="cart", motion=motion)
+    body = pl.Body(mass=1.0, inertia=[1, 1, 1])
+    return pl.System(name="led", bodies={"cart": body}, joints={"rail": rail})
+
+
+def test_a_table_whose_curve_swings_far_beyond_its_rows_is_warned_of(tmp_path):
+    dwell = {"times": [0, 1, 1.01, 3], "position": [0, 0, 1, 1]}
+    swing = r"joints\.rail\.motion: the curve through its rows swings to 27\.62 at t = 1\.5697 s"
+    with pytest.warns(pl.PliantWarning, match=swing):
+        run = pl.simulate(led(**dwell), 3.0)
+    assert run["joint.rail.q"].max() > 27.0
+    with pytest.warns(pl.PliantWarning, match=swing):
+        pl.export_fmu(led(**dwell), tmp_path / "led.fmu")
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"times": [0, 1, 1.01, 3], "position": [0, 0, 1, 1], "rate": [0, 0, 0, 0]},
+        {"times": [0, 1], "position": [0, 5]},
+        {"times": [0, 1, 2, 3], "position": [0, 0, 1, 1]},
+        *(
+            {"times": t, "position": np.sin(2 * np.pi * t + phase)}
+            for t in (np.arange(16) / 3, np.arange(30) / 6, np.arange(500) / 50)
+            for phase in (0.0, 0.4, 0.8, 1.2)
+        ),
+    ],
+)
+def test_a_table_whose_curve_stays_near_its_rows_is_not_warned_of(table):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pl.Simulation(led(**table))

@@ -32,6 +32,7 @@ from pliant.model_description import (
     model_identifier,
     table_sections,
 )
+from pliant.motion_tables import warn_of_swings
 from pliant.part import suggest
 from pliant.simulation import as_model
 from pliant.stability import default_step, step_limits, suggested_step, warn_of_step
@@ -109,6 +110,7 @@ def variable_table(system: System | Model, **settings: Any) -> VariableTable:
     """The table that an FMU of a system has; ``settings`` as those of ``export_fmu``."""
     chosen, model = _chosen(system, settings), as_model(system)
     values = {key: getattr(chosen, key) for key in Fmu.model_fields}
+    warn_of_swings(model.mechanism)
     limits = step_limits(model)
     suggested = suggested_step(model, chosen.integrator)
     if chosen.step is None:
