@@ -218,10 +218,10 @@ fmi2Component fmi2Instantiate(fmi2String name, fmi2Type type, fmi2String guid, f
     }
     logger.event("instantiated");
     return new Instance{std::move(slave), logger};
-  } catch (...) {  // there is no memory for it
-    try {
-      Logger(functions, name, false).failure(fmi2Error, "fmi2Instantiate: out of memory");
-    } catch (...) {
+  } catch (...) {  // there is no memory for it, nor for a text of its own
+    if (functions != nullptr && functions->logger != nullptr) {
+      functions->logger(functions->componentEnvironment, name == nullptr ? "" : name, fmi2Error,
+                        "logStatusError", "fmi2Instantiate: out of memory");
     }
     return nullptr;
   }

@@ -115,6 +115,7 @@ _FAULTS_IN_A_ROW = 3  # of a motion: it is told of wrongly, and has not only jum
 # Of what a function's rate makes of its position in a step, and its acceleration of its rate: the
 # mean of both ends is off by (step times frequency)^2 / 12.
 _FAULT = 0.1
+_SLACK = 1e-12  # of positions and rates: rounding
 
 
 @dataclass
@@ -189,10 +190,12 @@ class Motions:
         went = motion[:, :2] - last[:, :2]
         led = 0.5 * (time - before) * (motion[:, 1:] + last[:, 1:])
         size = np.abs(went) + 0.5 * (time - before) * (np.abs(motion) + np.abs(last))[:, 1:]
-        wrong = np.abs(went - led) > _FAULT * size + 1e-12 * (1.0 + np.abs(motion[:, :2]))
+        wrong = np.abs(went - led) > _FAULT * size + _SLACK * (1.0 + np.abs(motion[:, :2]))
+        # further than both rates could take it: a position that jumps
+        torn = np.abs(went - led)[:, 0] > size[:, 0] - np.abs(went[:, 0]) + _SLACK * (1.0 + np.abs(motion[:, 0]))
         faults = faults + 1 if time > before and wrong.any() else 0
         self._watched[element] = time, motion, faults
-        if faults == _FAULTS_IN_A_ROW:
+        if faults == _FAULTS_IN_A_ROW or (faults and torn.any()):
             self._told.add(element)
             dof, part = np.argwhere(wrong)[0]
             what, rate = ("position", "rate") if part == 0 else ("rate", "acceleration")
@@ -211,7 +214,7 @@ class Motions:
             return
         off = np.abs(parts[0] - _motion_rows(motion, now, size, element)[:, 0])
         led = np.abs(parts[1]) * (now - motion.time)
-        jumps = (off > led + 1e-12 * (1.0 + np.abs(parts[0]))).any()
+        jumps = (off > led + _SLACK * (1.0 + np.abs(parts[0]))).any()
         motion.jumps = motion.jumps + 1 if jumps else 0
         if motion.jumps == _FAULTS_IN_A_ROW and element not in self._told:
             self._told.add(element)

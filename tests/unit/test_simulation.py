@@ -517,6 +517,11 @@ W = 30.0  # rad/s
             "0.003 s, the rate that it gives makes it 0.038886; return (position, rate, "
             "acceleration), each the derivative of the one before",
         ),
+        (
+            lambda t: (0.0 if t < 0.1 else 0.1, 0.0, 0.0),
+            "the position that its function gives changes by 0.1 from t = 0.099 s to 0.1 s, the "
+            "rate that it gives makes it 0;",
+        ),
     ],
 )
 def test_a_motion_whose_rates_lead_elsewhere_is_warned_of_once(function, what):
