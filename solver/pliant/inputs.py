@@ -191,8 +191,8 @@ class Motions:
         led = 0.5 * (time - before) * (motion[:, 1:] + last[:, 1:])
         size = np.abs(went) + 0.5 * (time - before) * (np.abs(motion) + np.abs(last))[:, 1:]
         wrong = np.abs(went - led) > _FAULT * size + _SLACK * (1.0 + np.abs(motion[:, :2]))
-        # further than both rates could take it: a position that jumps
-        torn = np.abs(went - led)[:, 0] > size[:, 0] - np.abs(went[:, 0]) + _SLACK * (1.0 + np.abs(motion[:, 0]))
+        reach, rounding = (size - np.abs(went))[:, 0], _SLACK * (1.0 + np.abs(motion[:, 0]))
+        torn = np.abs(went - led)[:, 0] > reach + rounding  # further than both rates could take it
         faults = faults + 1 if time > before and wrong.any() else 0
         self._watched[element] = time, motion, faults
         if faults == _FAULTS_IN_A_ROW or (faults and torn.any()):
