@@ -165,7 +165,7 @@ class MotionCurve:
         >>> curve = Motion(times=[0, 1, 1.1, 3], position=[0, 0, 1, 1]).curve(1)
         >>> time, position = curve.swings()
         >>> round(time, 1), round(float(position[0]), 1)
-        (1.9, 3.5)
+        (1.6, 3.5)
         """
         rows = self.coefficients[:, :, 0]
         worst, found = _SWING, None
