@@ -130,7 +130,6 @@ _ENERGY = {
     "dissipated": "energy lost to friction and damping since the start",
     "error": "energy that appeared since the start without work: the integrator's error",
 }
-ENERGY_PARTS = tuple(_ENERGY)
 
 
 # ------------------------------------------------------------------------------------ what there is

@@ -140,16 +140,6 @@ def assignments(texts: Sequence[str]) -> dict[str, str]:
     return {name.strip(): value for name, _, value in pairs}
 
 
-def check_writable(path: Path, endings: tuple[str, ...]) -> None:
-    """Before a long run rather than after it."""
-    if path.suffix.lower() not in endings:
-        raise ModelError.at(
-            str(path), f"unknown kind of file; end its name in {' or '.join(endings)}"
-        )
-    if not path.absolute().parent.is_dir():
-        raise ModelError.at(str(path), f"there is no folder {path.parent}; make it first")
-
-
 def console(stderr: bool = False) -> Console:
     """Prints what it is given to the letter: names and texts may come from anybody."""
     return Console(stderr=stderr, highlight=False, markup=False, emoji=False)

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from pliant.results import Result
 
 HDF5_ENDINGS = (".h5", ".hdf5")
-ENDINGS = (*HDF5_ENDINGS, ".csv")
+CSV_ENDINGS = (".csv",)
+ENDINGS = (*HDF5_ENDINGS, *CSV_ENDINGS)
 
 _FORMAT = 1  # of the HDF5 file
 
@@ -66,8 +67,8 @@ def check_outputs(paths: Iterable[Path], overwrite: bool, but: Path | None = Non
 
 def _trouble(path: Path, overwrite: bool, but: Path | None) -> str | None:
     folder, partial = path.absolute().parent, partial_of(path)
-    if path.suffix.lower() not in ENDINGS:
-        return f"unknown kind of file; end its name in {' or '.join(ENDINGS)}"
+    if (unknown := _wrong_ending(path, ENDINGS)) is not None:
+        return unknown
     if (missing := _no_folder(path)) is not None:
         return missing
     if path.is_dir():
@@ -81,6 +82,18 @@ def _trouble(path: Path, overwrite: bool, but: Path | None) -> str | None:
     if partial.exists() and not overwrite and partial != but:
         return leftover(partial)
     return None
+
+
+def _wrong_ending(path: Path, endings: Sequence[str]) -> str | None:
+    if path.suffix.lower() in endings:
+        return None
+    return f"unknown kind of file; end its name in {' or '.join(endings)}"
+
+
+def check_ending(path: Path, endings: Sequence[str] = ENDINGS) -> None:
+    """That a file will be what its name says: nothing else is replaced by a slip."""
+    if (wrong := _wrong_ending(path, endings)) is not None:
+        raise ModelError.at(str(path), wrong)
 
 
 def _no_folder(path: Path) -> str | None:
@@ -230,6 +243,7 @@ def write_hdf5(result: Result, path: Path) -> None:
     """One dataset a quantity."""
     import h5py
 
+    check_ending(path, HDF5_ENDINGS)
     with replacing(path) as file:
         target = _Target(file)
         try:
@@ -360,6 +374,7 @@ def _hdf5_path(base: str) -> str:
 
 def write_csv(result: Result, path: Path) -> None:
     """One row a time, first line the names; numbers with all their digits."""
+    check_ending(path, CSV_ENDINGS)
     with replacing(path) as file:
         write_all(file, csv_names(result.names))
         for piece in result.rows.pieces(range(1 + len(result.channels))):

@@ -22,7 +22,14 @@ from pliant.channels import Channel, choose
 from pliant.errors import ModelError, PliantError, PliantWarning, UnknownNameError, warn
 from pliant.part import suggest
 from pliant.reduced import Array
-from pliant.result_files import HDF5_ENDINGS, ended_early, read_hdf5, write_csv, write_hdf5
+from pliant.result_files import (
+    HDF5_ENDINGS,
+    check_ending,
+    ended_early,
+    read_hdf5,
+    write_csv,
+    write_hdf5,
+)
 from pliant.rows import MAGIC, PARTIAL, CsvRows, MemoryRows, Rows, read, read_journal, unreadable
 
 if TYPE_CHECKING:
@@ -239,10 +246,9 @@ class Result(Guarded):
         A file of that name is replaced, but only once the new one is whole.
         """
         path = Path(path)
-        writers = {**dict.fromkeys(HDF5_ENDINGS, self.to_hdf5), ".csv": self.to_csv}
-        if path.suffix.lower() not in writers:
-            raise ModelError.at(str(path), "unknown kind of file; end its name in .h5 or .csv")
-        return writers[path.suffix.lower()](path)
+        check_ending(path)
+        is_hdf5 = path.suffix.lower() in HDF5_ENDINGS
+        return self.to_hdf5(path) if is_hdf5 else self.to_csv(path)
 
     def to_hdf5(self, path: str | Path) -> Path:
         """One dataset a quantity, such as ``/node/hand/pad/r`` (N, 3), with its unit.

@@ -16,7 +16,6 @@ import pliant as pl
 from cases.reference import reference
 
 Array = NDArray[np.float64]
-SIDES = ("two_bar_ancf", "two_bar_stiff_ancf")
 
 
 def angle_table(sign: float) -> dict[str, list[float]]:

@@ -222,8 +222,20 @@ def test_csv_has_all_digits(result, tmp_path):
 def test_save_goes_by_the_ending(result, tmp_path):
     assert h5py.is_hdf5(result.save(tmp_path / "x.hdf5"))
     assert result.save(tmp_path / "x.csv").read_text().startswith("time,joint.")
-    with pytest.raises(pl.ModelError, match=r"end its name in \.h5 or \.csv"):
+    with pytest.raises(pl.ModelError, match=r"end its name in \.h5 or \.hdf5 or \.csv"):
         result.save(tmp_path / "x.mat")
+
+
+def test_a_result_replaces_no_file_of_another_kind(result, tmp_path):
+    model = tmp_path / "arm.yaml"
+    model.write_text("pliant: 1")
+    for write in (result.to_hdf5, result.to_csv):
+        with pytest.raises(pl.ModelError, match=r"arm.yaml: unknown kind of file; end its name"):
+            write(model)
+    with pytest.raises(pl.ModelError, match=r"x.csv: .*end its name in \.h5 or \.hdf5$"):
+        result.to_hdf5(tmp_path / "x.csv")
+    assert model.read_text() == "pliant: 1"
+    assert not (tmp_path / "x.csv").exists()
 
 
 def test_foreign_truncated_and_missing_files_are_refused(result, tmp_path):

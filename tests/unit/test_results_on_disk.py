@@ -447,9 +447,9 @@ def test_a_link_stays_one_and_rights_stay_as_they_were(here: Path) -> None:
 
 def test_saving_says_what_is_wrong_in_a_sentence() -> None:
     result = pl.simulate("arm.yaml", 0.1)
-    for save in (result.to_hdf5, result.to_csv, lambda path: result.save(path + ".h5")):
+    for save, path in ((result.to_hdf5, "x.h5"), (result.to_csv, "x.csv"), (result.save, "x.h5")):
         with pytest.raises(pl.ModelError, match="there is no folder none; make it first"):
-            save("none/x")
+            save(f"none/{path}")
 
 
 # ------------------------------------------------------------------------------------- read back
