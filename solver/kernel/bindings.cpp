@@ -357,6 +357,7 @@ NB_MODULE(_kernel, module) {
       .def("open_account", [](Kernel& k) { k.stepper().open_account(); })
       .def_prop_ro("energy_moved", [](const Kernel& k) { return k.stepper().energy_moved(); })
       .def_prop_ro("energy_doubt", [](const Kernel& k) { return k.stepper().energy_doubt(); })
+      .def("energy_error_now", [](Kernel& k) { return k.stepper().energy_error_now(); })
       .def_prop_ro("is_sane", [](Kernel& k) { return k.stepper().accepts(k.stepper().state()); })
       .def("mass_matrix",
            [](Kernel& k) {

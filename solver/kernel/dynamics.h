@@ -193,8 +193,9 @@ class Dynamics {
   void set_moment(double since, const double* q, const double* u) {
     const TableTime t = within_step(time(), step, since);
     const double start = time();
+    const double off = options.integrator == Integrator::rk4 ? since - 0.5 * step : 0.0;
     put_moment(t, since, q, u,
-               [&](const LoadTable& table) { return load_in_step(m, table, t, start, step); });
+               [&](const LoadTable& table) { return load_in_step(m, table, t, start, step, off); });
   }
   void set_present() {
     const TableTime now = at(time());

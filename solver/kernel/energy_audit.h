@@ -31,10 +31,6 @@ constexpr double kRoundingOfEnergy = 1e-9;
 // Sine of the angle between the third axis of a joint and the plane of the others below which its
 // angles are no measure of rotation any more.
 constexpr double kAxesLinedUp = 0.1;
-// Of the doubtful energy error: what a run may have there. Rates pass through a peak within few
-// steps, and the error that they make of the attitude is larger than that of the energy, which
-// mostly comes back.
-constexpr double kLeftLinedUp = 0.3;
 
 // ---------------------------------------------------------------------------------------- account
 
@@ -179,18 +175,36 @@ inline double moving_energy(const Model& m, const Totals<double>& now, const dou
   return std::fabs(kinetic) + now.strain + now.spring;
 }
 
-// The first joint of three angles whose axes are in one plane, but for little: its first freedom,
-// -1 if there is none. Of the moment in Data.
+// Whether the axes of three angles that move are in one plane, but for little, at the moment in
+// Data.
+inline bool are_lined_up(const BodyConst& b, const Data<double>& d) {
+  const int32_t first = b.dof0 + b.translations;
+  const DofWork<double>* turn = &d.dof[first];
+  const double sine = dot(turn[0].axis, cross(turn[1].axis, turn[2].axis));
+  return !d.held[first] && std::fabs(sine) < kAxesLinedUp;
+}
+
+// The first freedom of the first joint of which that is so, -1 if there is none.
 inline int32_t axes_lined_up(const Model& m, const Data<double>& d) {
   for (const int32_t i : m.three_angles) {
-    const BodyConst& b = m.bodies[i];
-    const int32_t first = b.dof0 + b.translations;
-    if (d.held[first]) continue;
-    const DofWork<double>* turn = &d.dof[first];
-    const double sine = dot(turn[0].axis, cross(turn[1].axis, turn[2].axis));
-    if (std::fabs(sine) < kAxesLinedUp) return b.dof0;
+    if (are_lined_up(m.bodies[i], d)) return m.bodies[i].dof0;
   }
   return -1;
+}
+
+// Whether such a joint turned further than `most` in a step, whose evaluation is in Data; `u` are
+// the speeds at its end.
+inline Status check_angles(const Model& m, const Data<double>& d, const double* u, double step,
+                           double most) {
+  for (const int32_t i : m.three_angles) {
+    const BodyConst& b = m.bodies[i];
+    if (!are_lined_up(b, d)) continue;
+    for (int32_t k = b.translations; k < b.dofs; ++k) {
+      const double turned = step * std::fabs(u[b.u0 + k]);
+      if (!(turned <= most)) return {Code::gimbal_lock, b.dof0 + k, turned, 0};
+    }
+  }
+  return {};
 }
 
 // Which freedom an energy error is to be blamed on: a joint of three angles whose axes line up,

@@ -104,6 +104,7 @@ class Instance final : public Stepper {
   }
   double energy_moved() const override { return s_.state.moved(); }
   double energy_doubt() const override { return s_.state.doubt(); }
+  double energy_error_now() override { return energy_error().ratio; }
   bool is_doubtful() const override {
     return s_.state.doubt() > energy_limits(s_.options.integrator).doubtful;
   }
@@ -270,6 +271,9 @@ class Instance final : public Stepper {
         break;
     }
     if (status.code != Code::ok) return status;
+    const double turn_limit = lined_up_turn_limit(s_.options.integrator);
+    status = check_angles(m_, s_.d, u(), s_.step, turn_limit);
+    if (status.code != Code::ok) return status;
     s_.state.steps() += 1.0;
     s_.keep_motion_start();
     forget();
@@ -279,29 +283,36 @@ class Instance final : public Stepper {
     State& x = s_.state;
     x.steps_unjudged() += 1.0;
     const double motion = motion_measure(m_, u());
-    const EnergyLimits limits = energy_limits(s_.options.integrator);
-    if (const int32_t lined_up = axes_lined_up(m_, s_.d); lined_up >= 0) {
-      return judge(motion, {limits.doubtful, kLeftLinedUp * limits.doubtful});
-    }
     const bool calm = motion <= kGrowth * x.judged_motion();
-    return calm && x.steps_unjudged() < kStepsBetween ? status : judge(motion, limits);
+    return calm && x.steps_unjudged() < kStepsBetween ? status : judge(motion);
   }
 
-  // The verdict of energy_audit.h on the present state.
-  Status judge(double motion, const EnergyLimits& limits) {
+  // The energy error of the present state beside all that moved, by energy_audit.h.
+  struct EnergyError {
+    double largest_moving, ratio;
+  };
+  EnergyError energy_error() {
     State& x = s_.state;
     need_totals();
     const Totals<double>& now = totals_;
     const double total = now.kinetic + now.strain + now.spring + now.gravity;
     const double error = total - x.energy_start() - x.work() + x.dissipated();
     const double moving = moving_energy(m_, now, u());
-    x.largest_moving() = std::max(x.largest_moving(), moving - error);
+    const double largest = std::max(x.largest_moving(), moving - error);
     const double sum = now.kinetic + now.strain + now.spring + std::fabs(now.gravity) +
                        std::fabs(x.energy_start()) + x.turnover();
-    const double moved = x.moved() + kRoundingOfEnergy * sum;
-    const double ratio = error == 0.0 ? 0.0 : std::fabs(error) / moved;
-    if (!(ratio <= limits.lost)) return blame(m_, s_.d, u(), ratio);
-    x.doubt() = std::max(x.doubt(), ratio);
+    const double moved = x.turnover() + largest + kRoundingOfEnergy * sum;
+    return {largest, error == 0.0 ? 0.0 : std::fabs(error) / moved};
+  }
+
+  // The verdict on it.
+  Status judge(double motion) {
+    State& x = s_.state;
+    const EnergyError error = energy_error();
+    x.largest_moving() = error.largest_moving;
+    const EnergyLimits limits = energy_limits(s_.options.integrator);
+    if (!(error.ratio <= limits.lost)) return blame(m_, s_.d, u(), error.ratio);
+    x.doubt() = std::max(x.doubt(), error.ratio);
     x.judged_motion() = motion;
     x.steps_unjudged() = 0.0;
     return {};

@@ -90,24 +90,32 @@ inline LoadValue load_at_time(const Model& m, const LoadTable& c, TableTime when
   return {a.value + slope * (t - a.time), slope};
 }
 
-// What acts in a step of length h from `start` on, at a moment of it: a load that bends or jumps
-// inside the step acts with its mean, so that its impulse is what the table says, however short.
+// What acts in a step of length h from `start` on, at a moment of it. A load that bends or jumps
+// inside the step acts as the straight line with the same impulse and the same first moment: a blow
+// gives its impulse, however short, and what is given in finer steps than these is not lost. Of it,
+// who asks once a step takes the middle: `from_middle` is how far off the moment is.
 inline double load_in_step(const Model& m, const LoadTable& c, TableTime when, double start,
-                           double h) {
+                           double h, double from_middle) {
   const LoadRow* rows = &m.load_rows[c.row0];
   const double first = within_step(start, h, 0.0).row_time;
   const double last = within_step(start, h, h).row_time;
   int32_t row = row_after(rows, c.rows, first);
   if (row == c.rows || rows[row].time >= last) return load_at_time(m, c, when).value;
-  double sum = 0.0, from = start;
-  for (; from < start + h; ++row) {
+  const double end = start + h, span = end - start, middle = start + 0.5 * span;
+  double impulse = 0.0, moment = 0.0;
+  for (double from = start; from < end; ++row) {
     const bool inside = row < c.rows && rows[row].time < last;
-    const double to = inside ? rows[row].time : start + h, middle = 0.5 * (from + to);
-    if (to > from) sum += load_at_time(m, c, at(middle)).value * (to - from);
+    const double to = inside ? rows[row].time : end;
+    if (const double length = to - from; length > 0.0) {
+      const double centre = from + 0.5 * length;
+      const LoadValue load = load_at_time(m, c, at(centre));
+      impulse += load.value * length;
+      moment += length * (load.value * (centre - middle) + load.slope * length * length / 12.0);
+    }
     if (!inside) break;
     from = to;
   }
-  return sum / h;
+  return impulse / span + 12.0 * moment / (span * span * span) * from_middle;
 }
 
 }  // namespace pliant::PLIANT_ISA

@@ -9,7 +9,7 @@ time.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -111,11 +111,14 @@ class Inputs:
         kernel.input_time = saved.time
 
 
-_FAULTS_IN_A_ROW = 3  # of a motion: it is told of wrongly, and has not only jumped
-# Of what a function's rate makes of its position in a step, and its acceleration of its rate: the
-# mean of both ends is off by (step times frequency)^2 / 12.
+_JUMPS_IN_A_ROW = 3  # of a motion from outside: it is told of wrongly, and has not only jumped
+# Of all that a function's rate made of its position, or its acceleration of its rate, over the steps
+# in which these moved: the mean of both ends of a step is off by (step times frequency)^2 / 12.
 _FAULT = 0.1
+_STEPS_BEFORE_FAULT = 20  # in which it moved; a few may start or stop at once
+_JUMP = 1.5  # times as far as the larger rate of both ends leads
 _SLACK = 1e-12  # of positions and rates: rounding
+_NOTHING = 1e-15  # m, rad and their rates
 
 
 @dataclass
@@ -134,6 +137,50 @@ class _Steered:
         return x, self.rate + s * self.acceleration, self.acceleration
 
 
+class _Watch:
+    """Whether the rates of a function lead where its positions go."""
+
+    def __init__(self, time: float, motion: Array) -> None:
+        self.time = time
+        self.motion = motion
+        # per freedom, of position and rate: how far they went, by how much that was off, and the
+        # steps in which they moved
+        self.path, self.off, self.steps = (np.zeros((len(motion), 2)) for _ in range(3))
+
+    def fault(self, time: float, motion: Array) -> str | None:
+        """What is wrong from the last time to this one; None if nothing is."""
+        before, last, elapsed = self.time, self.motion, time - self.time
+        self.time, self.motion = time, motion
+        went = motion[:, :2] - last[:, :2]
+        led = 0.5 * elapsed * (motion[:, 1:] + last[:, 1:])
+        off, far = np.abs(went - led), np.maximum(np.abs(went), np.abs(led))
+        moves = far > _SLACK * np.abs(motion[:, :2]) + _NOTHING
+        self.path += far
+        self.off += off
+        self.steps += moves
+        wrong = (self.off > _FAULT * self.path) & (off > _FAULT * far) & moves
+        wrong &= self.steps >= _STEPS_BEFORE_FAULT
+        reach = _JUMP * elapsed * np.maximum(np.abs(motion[:, 1]), np.abs(last[:, 1]))
+        wrong[:, 0] |= moves[:, 0] & (np.abs(went[:, 0]) > reach)
+        if not wrong.any():
+            return None
+        dof, part = np.argwhere(wrong)[0]
+        what, rate = ("position", "rate") if part == 0 else ("rate", "acceleration")
+        return (
+            f"the {what} that its function gives changes by {went[dof, part]:.6g} from "
+            f"t = {before:g} s to {time:g} s, the {rate} that it gives makes it "
+            f"{led[dof, part]:.6g}; return (position, rate, acceleration), each the derivative of "
+            "the one before, or take a step that follows it"
+        )
+
+
+@dataclass(frozen=True)
+class MotionState:
+    """What motions from outside were told last, to be put back later."""
+
+    told: tuple[_Steered, ...]
+
+
 class Motions:
     """Prescribed motions that are functions of time or come from outside, fed to the kernel step
     by step.
@@ -144,18 +191,21 @@ class Motions:
     def __init__(self, model: Model, kernel: Kernel) -> None:
         self._kernel = kernel
         self._driven: list[tuple[str, Callable[[float], object], slice]] = []
-        self._told: set[str] = set()
-        self._watched: dict[str, tuple[float, Array, int]] = {}  # functions: time, motion, faults
+        self._steered: dict[str, _Steered] = {}
+        self._warned: set[str] = set()
+        self._watched: dict[str, _Watch] = {}  # functions
         first = 0
         for slots in model.joints:
             motion = model.mechanism.bodies[slots.body].joint.motion
             if isinstance(motion, MotionCurve) or motion is None:
                 continue
             rows = slice(first, first + slots.u.stop - slots.u.start)
+            element = f"joint {slots.name} motion"
             if isinstance(motion, InputMotion):
-                motion = _Steered(*motion(0.0))
-            self._driven.append((f"joint {slots.name} motion", motion, rows))
+                motion = self._steered[element] = _Steered(*motion(0.0))
+            self._driven.append((element, motion, rows))
             first = rows.stop
+        self._start = self.save()
 
     def __bool__(self) -> bool:
         return bool(self._driven)
@@ -166,7 +216,7 @@ class Motions:
             size = rows.stop - rows.start
             motion = _motion_rows(function, end, size, element)
             self._kernel.motion_next[rows] = motion
-            if element not in self._told and not isinstance(function, _Steered):
+            if element not in self._steered and element not in self._warned:
                 self._watch_rates(element, end, motion)
 
     def steer(
@@ -174,38 +224,23 @@ class Motions:
     ) -> None:
         """Gives a joint whose motion comes from outside its motion from now on."""
         element = f"joint {joint} motion"
-        for name, motion, rows in self._driven:
-            if name == element and isinstance(motion, _Steered):
-                size = rows.stop - rows.start
-                parts = [_array(x, size, element) for x in (position, rate, acceleration)]
-                self._watch_jumps(element, motion, parts)
-                motion.position, motion.rate, motion.acceleration = parts
-                motion.time = self._kernel.time
-                return
-        raise ModelError.at(element, "does not come from outside; write motion: input")
+        motion = self._steered.get(element)
+        if motion is None:
+            raise ModelError.at(element, "does not come from outside; write motion: input")
+        size = len(motion.position)
+        parts = [_array(x, size, element) for x in (position, rate, acceleration)]
+        self._watch_jumps(element, motion, parts)
+        motion.position, motion.rate, motion.acceleration = parts
+        motion.time = self._kernel.time
 
     def _watch_rates(self, element: str, time: float, motion: Array) -> None:
         """Warns of a function whose rate or acceleration leads elsewhere than it goes, once."""
-        before, last, faults = self._watched.get(element, (time, motion, 0))
-        went = motion[:, :2] - last[:, :2]
-        led = 0.5 * (time - before) * (motion[:, 1:] + last[:, 1:])
-        size = np.abs(went) + 0.5 * (time - before) * (np.abs(motion) + np.abs(last))[:, 1:]
-        wrong = np.abs(went - led) > _FAULT * size + _SLACK * (1.0 + np.abs(motion[:, :2]))
-        reach, rounding = (size - np.abs(went))[:, 0], _SLACK * (1.0 + np.abs(motion[:, 0]))
-        torn = np.abs(went - led)[:, 0] > reach + rounding  # further than both rates could take it
-        faults = faults + 1 if time > before and wrong.any() else 0
-        self._watched[element] = time, motion, faults
-        if faults == _FAULTS_IN_A_ROW or (faults and torn.any()):
-            self._told.add(element)
-            dof, part = np.argwhere(wrong)[0]
-            what, rate = ("position", "rate") if part == 0 else ("rate", "acceleration")
-            warn(
-                f"{element}: the {what} that its function gives changes by {went[dof, part]:.6g} "
-                f"from t = {before:g} s to {time:g} s, the {rate} that it gives makes it "
-                f"{led[dof, part]:.6g}; return (position, rate, acceleration), each the derivative "
-                "of the one before",
-                PliantWarning,
-            )
+        watch = self._watched.get(element)
+        if watch is None or time <= watch.time:
+            self._watched[element] = _Watch(time, motion)
+        elif (fault := watch.fault(time, motion)) is not None:
+            self._warned.add(element)
+            warn(f"{element}: {fault}", PliantWarning)
 
     def _watch_jumps(self, element: str, motion: _Steered, parts: list[Array]) -> None:
         """Warns of positions without the rates that lead from one to the next, once."""
@@ -216,13 +251,27 @@ class Motions:
         led = np.abs(parts[1]) * (now - motion.time)
         jumps = (off > led + _SLACK * (1.0 + np.abs(parts[0]))).any()
         motion.jumps = motion.jumps + 1 if jumps else 0
-        if motion.jumps == _FAULTS_IN_A_ROW and element not in self._told:
-            self._told.add(element)
+        if motion.jumps == _JUMPS_IN_A_ROW and element not in self._warned:
+            self._warned.add(element)
             warn(
                 f"{element} jumps from one position to the next, off where its rate leads: what "
                 "hangs on it is thrown about; give move() the rate too",
                 PliantWarning,
             )
+
+    def save(self) -> MotionState:
+        return MotionState(tuple(replace(motion) for motion in self._steered.values()))
+
+    def restore(self, saved: MotionState) -> None:
+        """Puts back what ``save`` gave; what functions lead to is watched anew from there."""
+        for motion, before in zip(self._steered.values(), saved.told, strict=True):
+            vars(motion).update(vars(before))
+        self._watched.clear()
+
+    def reset(self) -> None:
+        """Takes back what came from outside, and starts anew."""
+        self.restore(self._start)
+        self.start()
 
     def start(self) -> None:
         """Puts the driven joints where their functions say at the present time."""

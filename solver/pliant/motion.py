@@ -121,7 +121,7 @@ class Motion(Part):
             c[:, :, 3] = (20 * dx / h - 8 * v1 - 12 * v0 - (3 * a0 - a1) * h) / (2 * h**2)
             c[:, :, 4] = (-30 * dx / h + 14 * v1 + 16 * v0 + (3 * a0 - 2 * a1) * h) / (2 * h**3)
             c[:, :, 5] = (12 * dx / h - 6 * (v1 + v0) + (a1 - a0) * h) / (2 * h**4)
-        return MotionCurve(t, coefficients)
+        return MotionCurve(t, coefficients, is_spline=self.rate is None)
 
 
 def _from_rest_to_rest(t: Array, x: Array) -> tuple[Array, Array]:
@@ -147,6 +147,7 @@ class MotionCurve:
 
     times: Array  # (m,)
     coefficients: Array  # (m, ndof, 6); the last row is how it goes on
+    is_spline: bool = False  # through positions alone: nobody said what it does between them
 
     def __call__(self, t: float) -> tuple[Array, Array, Array]:
         i = int(np.searchsorted(self.times, t, side="right")) - 1
@@ -159,34 +160,43 @@ class MotionCurve:
         return c @ s**k, rate, acceleration
 
     def swings(self) -> tuple[float, Array] | None:
-        """When and where the curve is most beyond its rows, if that is by more than a third or so
-        of what the four rows around span; None if it is not.
+        """When and where a curve by positions alone is furthest beyond the rows on both sides, if
+        that is far: by more than a third or so of what the four rows around span, and by more than
+        its ringing after a jump between even rows. None if it is not.
 
         >>> curve = Motion(times=[0, 1, 1.1, 3], position=[0, 0, 1, 1]).curve(1)
         >>> time, position = curve.swings()
         >>> round(time, 1), round(float(position[0]), 1)
         (1.6, 3.5)
         """
+        if not self.is_spline:
+            return None
         rows = self.coefficients[:, :, 0]
-        worst, found = _SWING, None
-        for i in range(len(self.times) - 1):
-            times = np.linspace(self.times[i], self.times[i + 1], _LOOKS)
-            powers = (times - self.times[i])[:, None] ** np.arange(6)
-            curve = powers @ self.coefficients[i].T
-            around = rows[max(i - 1, 0) : i + 3]
-            low, high = rows[i : i + 2].min(axis=0), rows[i : i + 2].max(axis=0)
-            beyond = np.maximum(curve - high, low - curve)
-            span = np.ptp(around, axis=0) + _NO_SWING * (1.0 + np.abs(around).max(axis=0))
-            swing = (beyond / span).max(axis=1)
-            if swing.max() > worst:
-                worst, k = swing.max(), int(swing.argmax())
-                found = float(times[k]), curve[k]
-        return found
+        looks = np.linspace(0.0, 1.0, _LOOKS)
+        seconds = np.diff(self.times)[:, None] * looks
+        powers = seconds[:, :, None] ** np.arange(6)
+        curve = powers @ self.coefficients[:-1].transpose(0, 2, 1)  # (intervals, looks, ndof)
+        last = len(rows) - 1
+        around = np.stack([rows[np.clip(np.arange(k, last + k), 0, last)] for k in (-1, 0, 1, 2)])
+        low, high = around[1:3].min(axis=0), around[1:3].max(axis=0)
+        beyond = np.maximum(curve - high[:, None], low[:, None] - curve).max(axis=1)
+        whole = np.ptp(rows, axis=0)
+        far = np.maximum(_SWING * np.ptp(around, axis=0), _RINGING * whole)
+        swing = (beyond / (far + _NO_SWING * (1.0 + np.abs(rows).max(axis=0)))).max(axis=1)
+        i = int(swing.argmax())
+        if swing[i] <= 1.0:
+            return None
+        off = np.maximum(curve[i] - high[i], low[i] - curve[i]).max(axis=1)
+        k = int(off.argmax())
+        return float(self.times[i] + seconds[i, k]), curve[i, k]
 
 
 # Of what the rows around span: the curve through a sine that is sampled evenly, from 3 times a
 # period on, goes 0.21 of it beyond its rows, where these are on both sides of a peak.
 _SWING = 0.3
+# Of what all rows span: after a jump between even rows a curve goes 0.1 of it beyond them, between
+# the next 0.03, where the rows around do not differ.
+_RINGING = 0.05
 _NO_SWING = 1e-9  # of a position: rounding
 _LOOKS = 33  # at a curve between two rows
 

@@ -67,9 +67,8 @@ class Progress:
     def _text(self) -> str:
         wall = time.perf_counter() - self._started
         factor = self._elapsed / wall if wall > 0 else 0.0
-        error, moved = abs(self._sim.energy.error), self._sim.kernel.energy_moved
-        relative = error / moved if moved > 0.0 else error
-        return f"t = {self._sim.time:.3f} s, {factor:.3g} x real time, energy error {relative:.1e}"
+        error = self._sim.kernel.energy_error_now()
+        return f"t = {self._sim.time:.3f} s, {factor:.3g} x real time, energy error {error:.1e}"
 
 
 class _TerminalBar:

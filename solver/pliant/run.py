@@ -177,9 +177,8 @@ class Recorder:
         self._sim = sim
         self._reader = Reader(sim, channels)
         self._watch = DeflectionWatch(sim.model)
-        names = [channel.name for channel in channels]
-        self._error_at = 1 + names.index("energy.error") if "energy.error" in names else None
-        self._largest_error = 0.0  # J, of the rows
+        self._judges = any(channel.name == "energy.error" for channel in channels)
+        self._energy_error = 0.0  # the largest of the rows, of the energy that moved
         self._rows = Recording(
             sim.model.name, channels, _info(sim), rows, outputs=outputs, overwrite=overwrite
         )
@@ -190,8 +189,9 @@ class Recorder:
         self._reader.read(row[1:])
         row[0] = self._sim.time
         self._watch.look(self._sim.time, self._sim.kernel.q)
-        if self._error_at is not None:
-            self._largest_error = max(self._largest_error, abs(float(row[self._error_at])))
+        if self._judges:
+            now = self._sim.kernel.energy_error_now()
+            self._energy_error = max(self._energy_error, now)
         self._rows.commit()
 
     def finish(self) -> Result:
@@ -218,9 +218,7 @@ class Recorder:
 
     def _doubt(self) -> str | None:
         """By the errors that were judged and by those of the rows."""
-        moved = self._sim.kernel.energy_moved
-        of_rows = self._largest_error / moved if moved > 0.0 else 0.0
-        return self._sim.doubt_of(max(self._sim.energy_doubt, of_rows))
+        return self._sim.doubt_of(max(self._sim.energy_doubt, self._energy_error))
 
 
 def _info(sim: Simulation) -> dict[str, str | float]:

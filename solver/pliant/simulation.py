@@ -31,7 +31,7 @@ from pliant.attributes import Guarded
 from pliant.compile import at_equilibrium, compile_model
 from pliant.errors import EnergyWarning, ModelError, Problem, SolverError, warn
 from pliant.handles import BodyHandle, JointHandle, LoopHandle, NodeHandle, WheelHandle
-from pliant.inputs import Inputs, InputState, Motions
+from pliant.inputs import Inputs, InputState, Motions, MotionState
 from pliant.model import Model
 from pliant.motion_tables import warn_of_swings
 from pliant.options import ALGORITHMS, INTEGRATORS, NODE_ROTATIONS
@@ -77,6 +77,7 @@ class SavedState:
     step_size: float
     kernel: bytes
     inputs: InputState
+    motions: MotionState
 
 
 class Simulation(Guarded):
@@ -260,7 +261,7 @@ class Simulation(Guarded):
         """Back to the start of the model; inputs set from outside are taken away."""
         self._inputs = Inputs(self.kernel)
         self.kernel.reset()
-        self.motions.start()
+        self.motions.reset()
         self.kernel.open_account()
         self._told_doubt = False
 
@@ -276,6 +277,7 @@ class Simulation(Guarded):
             self.step_size,
             self.kernel.state(),
             self.inputs.save(),
+            self.motions.save(),
         )
 
     def restore_state(self, saved: SavedState) -> None:
@@ -289,6 +291,7 @@ class Simulation(Guarded):
             )
         self.kernel.set_state(saved.kernel)
         self.inputs.restore(saved.inputs)
+        self.motions.restore(saved.motions)
 
     # -------------------------------------------------------------------------------- advancing
 

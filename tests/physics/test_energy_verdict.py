@@ -106,17 +106,16 @@ def test_angles_that_go_through_gimbal_lock_fail_there_and_name_the_joint(integr
 def test_no_run_near_gimbal_lock_is_wrong_in_silence() -> None:
     """Random tumbling through it: refused, warned of, or right."""
     rng = np.random.default_rng(11)
-    seen = {"refused": 0, "doubtful": 0, "right": 0}
+    seen = {"refused": 0, "right": 0}
     for _ in range(150):
         rates = rng.normal(size=3) * [0.05, 0.3, 0.05] + [0, 1.5, 0]
         sim = pl.Simulation(gimbal(rates), 5e-3)
         kinetic = sim.energy.total
         if run(sim, 4.0) is not None:
             seen["refused"] += 1
-        elif sim.energy_doubt > DOUBTFUL["leapfrog"]:
-            seen["doubtful"] += 1
         else:
             seen["right"] += 1
+            assert sim.energy_doubt < DOUBTFUL["leapfrog"]
             assert abs(sim.energy_error) < 0.2 * kinetic
     assert seen["refused"] > 0
     assert seen["right"] > 0
@@ -319,11 +318,56 @@ def test_a_rate_that_jumps_gives_the_impulse_and_does_the_work_that_it_is(integr
     assert sim.energy_doubt < 0.1
 
 
-@pytest.mark.parametrize("number", range(30))
+def test_angles_that_stand_where_axes_line_up_are_no_fault() -> None:
+    """A camera that looks straight down from a cart that vibrates: it never turns, and the energy
+    error of the cart, 6 % at the default step, is none of its own."""
+    rail = pl.Joint(
+        type="prismatic", axis="x", child="cart", speed=1.0, spring={"stiffness": 2.5e5}
+    )
+    mount = pl.Joint(
+        type="general", rotations=["z", "y", "x"], parent="cart", child="eye", start=[0, 1.55, 0]
+    )
+    system = pl.System(
+        name="camera",
+        bodies={
+            "cart": pl.Body(mass=1, inertia=[1, 1, 1]),
+            "eye": pl.Body(mass=0.1, inertia=[0.01, 0.02, 0.03]),
+        },
+        joints={"rail": rail, "mount": mount},
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pl.EnergyWarning)
+        run = pl.simulate(system, 0.5)
+    assert run["joint.mount.q"][-1] == pytest.approx([0.0, 1.55, 0.0], abs=1e-6)
+
+
+@pytest.mark.parametrize("speed", [[3.3, 0, 4.7, 0, 0, 0], [0] * 6])
+def test_rounding_of_a_body_that_only_flies_is_no_doubt(speed: list[float]) -> None:
+    """Next to no energy moves but that of its flight."""
+    ball = pl.Body(mass=1, inertia=[0.1, 0.1, 0.1])
+    throw = pl.Joint(type="free", child="ball", speed=speed)
+    system = pl.System(
+        name="throw", gravity=[0, 0, -9.81], bodies={"ball": ball}, joints={"throw": throw}
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pl.EnergyWarning)
+        assert pl.simulate(system, 1.0).warnings == ()
+
+
+def test_the_rows_of_a_run_are_judged_between_the_verdicts_of_steps() -> None:
+    """At h omega = 0.7 the energy of states swings by 12 %; verdicts come every 64 steps."""
+    rail = pl.Joint(type="prismatic", axis="x", child="cart", speed=1.0, spring={"stiffness": 1.0})
+    body = pl.Body(mass=1, inertia=[1, 1, 1])
+    system = pl.System(name="cart", bodies={"cart": body}, joints={"rail": rail})
+    with pytest.warns(pl.EnergyWarning, match="12"):
+        pl.simulate(system, 0.7 * 40, 0.7, every=1)
+
+
+@pytest.mark.parametrize("number", [*range(30), 259])
 def test_a_fast_tumbling_through_gimbal_lock_is_refused_or_right(number):
     """Against the same body on a spherical joint: silent runs have the attitude within 10 degrees
     and an energy error below the doubtful."""
-    rng = np.random.default_rng([8, number])
+    rng = np.random.default_rng([7 if number == 259 else 8, number])
     speed = [2.0 * rng.normal(), rng.uniform(5.0, 25.0), 2.0 * rng.normal()]
 
     def tumbling(**joint: object) -> pl.System:

@@ -140,6 +140,21 @@ def test_a_blow_within_a_step_gives_its_impulse(integrator, times, effort, inter
     assert sim.energy.work == pytest.approx(0.5, rel=1e-9)
 
 
+@pytest.mark.parametrize(("step", "error"), [(1e-2, 2e-7), (5e-3, 1e-8)])
+def test_a_load_given_in_finer_steps_than_those_of_rk4_does_not_cost_its_accuracy(step, error):
+    """sin(10 pi t) N on 1 kg, every 0.1 ms: with the mean over a step as the load in all of it,
+    the position was off by 8e-6 and 2e-6 m."""
+    times = np.arange(10001) * 1e-4
+    force = np.sin(10.0 * np.pi * times)
+    sim = pl.Simulation(struck(times.tolist(), force.tolist(), "linear"), step, integrator="rk4")
+    sim.advance(1.0)
+    # the integral of (1 - t) F, piecewise quadratic
+    ends = (1.0 - times) * force
+    centres = 0.25 * (2.0 - times[1:] - times[:-1]) * (force[1:] + force[:-1])
+    exact = 1e-4 / 6.0 * (ends[1:] + 4.0 * centres + ends[:-1]).sum()
+    assert sim.joint("rail").position == pytest.approx(exact, abs=error)
+
+
 # -------------------------------------------------------------------- curves beyond their rows
 
 
@@ -165,6 +180,8 @@ def test_a_table_whose_curve_swings_far_beyond_its_rows_is_warned_of(tmp_path):
         {"times": [0, 1, 1.01, 3], "position": [0, 0, 1, 1], "rate": [0, 0, 0, 0]},
         {"times": [0, 1], "position": [0, 5]},
         {"times": [0, 1, 2, 3], "position": [0, 0, 1, 1]},
+        {"times": list(range(8)), "position": [0, 0, 0, 0, 1, 1, 1, 1]},
+        {"times": [0, 1], "position": [0, 0], "rate": [5, -5]},
         *(
             {"times": t, "position": np.sin(2 * np.pi * t + phase)}
             for t in (np.arange(16) / 3, np.arange(30) / 6, np.arange(500) / 50)
