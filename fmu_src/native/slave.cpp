@@ -584,10 +584,13 @@ Slave::Bent Slave::bent_body() {
 // ------------------------------------------------------------------------------------- stepping
 
 // Motions from outside go on at the acceleration they were given; where a derivative was set, to
-// where it leads by the end of a communication step of this size, ...
+// where it leads by the end of a communication step of this size; the derivative of a position of
+// whose rate nothing is said is its rate, ...
 void Slave::motion_after(double size, double time, double* rows) const {
   for (std::size_t i = 0; i < now_.motions.size(); i += 3) {
-    const double x = now_.motions[i], v = now_.motions[i + 1], a = now_.motions[i + 2];
+    const bool led = now_.motion_rated[i] != 0.0 && now_.motion_rated[i + 1] == 0.0;
+    const double x = now_.motions[i], v = led ? now_.motion_rates[i] : now_.motions[i + 1];
+    const double a = led ? 0.0 : now_.motions[i + 2];
     rows[i] = x + time * (v + 0.5 * time * a);
     rows[i + 1] = v + time * a;
     rows[i + 2] = a;
@@ -614,16 +617,22 @@ void Slave::add_motion_offset(double time, double* rows) const {
   }
 }
 
-// Positions told without the rates that lead from one to the next make a motion of jumps.
+// Positions told without the rates that lead from one to the next make a motion of jumps. What is
+// told again is no news.
 void Slave::watch_jumps(double size) {
-  std::size_t jump = now_.motions.size();
-  for (std::size_t i = 0; i < now_.motions.size(); i += 3) {
-    const double off = std::fabs(motion_offset_[i]), led = std::fabs(now_.motions[i + 1]) * size;
-    const double rounding = 1e-12 * (1.0 + std::fabs(now_.motions[i]));
-    if (off > led + rounding) jump = std::min(jump, i);
+  if (came_to_.size() == now_.motions.size()) {
+    std::size_t jump = now_.motions.size();
+    bool told = false;
+    for (std::size_t i = 0; i < now_.motions.size(); i += 3) {
+      const double off = std::fabs(now_.motions[i] - came_to_[i]);
+      const double rate = std::max(std::fabs(now_.motions[i + 1]), std::fabs(came_to_[i + 1]));
+      const double rounding = 1e-12 * (1.0 + std::fabs(now_.motions[i]));
+      told = told || off > rounding;
+      if (off > rate * size + rounding) jump = std::min(jump, i);
+    }
+    if (told) jumps_ = jump < now_.motions.size() ? jumps_ + 1 : 0;
+    if (jumps_ == kJumpsInARow && jump < now_.motions.size()) jumping_ = jump;
   }
-  jumps_ = jump < now_.motions.size() ? jumps_ + 1 : 0;
-  if (jumps_ == kJumpsInARow) jumping_ = jump;
 }
 
 // What inputs come to by the end of a step, with the derivatives that were set.
@@ -724,7 +733,7 @@ Result Slave::step(double time, double size) {
   std::fill(now_.input_rates.begin(), now_.input_rates.end(), 0.0);
   numbers_.resize(now_.motions.size());
   motion_after(size, size, numbers_.data());
-  now_.motions = numbers_;
+  now_.motions = came_to_ = numbers_;
   std::fill(now_.motion_rates.begin(), now_.motion_rates.end(), 0.0);
   std::fill(now_.motion_rated.begin(), now_.motion_rated.end(), 0.0);
   return Result::ok;

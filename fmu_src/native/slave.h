@@ -138,8 +138,9 @@ class Slave {
 
   double told_step_ = 0.0;  // the step that was last warned of, or found good
   bool told_bent_ = false, told_energy_ = false, told_jumps_ = false;
-  int jumps_ = 0;            // steps in a row to which a motion from outside jumped
-  std::size_t jumping_ = 0;  // its position's number
+  std::vector<double> came_to_;  // where motions from outside were at the end of the last step
+  int jumps_ = 0;                // times in a row that one of them was told to be elsewhere
+  std::size_t jumping_ = 0;      // its position's number
 
   Needs read_;  // of what was read since the last step
 

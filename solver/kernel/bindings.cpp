@@ -107,7 +107,9 @@ void configure(Kernel& k, double step, const std::string& integrator, const std:
   if (!pliant::fits(k.model(), o.algorithm)) {
     throw nb::value_error("the model is too large for dense; take order_n");
   }
-  if (!(loop_steps >= 2.0)) throw nb::value_error("loop_steps must be at least 2");
+  if (!(loop_steps >= 2.0 || loop_steps == 0.0)) {
+    throw nb::value_error("loop_steps must be at least 2, or 0 for the integrator's own");
+  }
   o.loop_steps = loop_steps;
   o.project_loops = project_loops;
   k.stepper().configure(o);
@@ -310,7 +312,7 @@ NB_MODULE(_kernel, module) {
           },
           inner)
       .def("configure", &configure, nb::kw_only(), "step"_a, "integrator"_a, "algorithm"_a,
-           "node_rotation"_a, "loop_steps"_a = 10.0, "project_loops"_a = false)
+           "node_rotation"_a, "loop_steps"_a = 0.0, "project_loops"_a = false)
       .def("reset", [](Kernel& k) { k.stepper().reset(); })
       .def("state_written", [](Kernel& k) { k.stepper().state_written(); })
       .def("evaluate", [](Kernel& k) { return k.stepper().evaluate(); })

@@ -151,8 +151,9 @@ class Dynamics {
   // within some steps of 1 ns would be torn. Projection leaves no gap to close, and closing it
   // twice would cost the integrator its order.
   double loop_time() const {
-    return options.project_loops ? std::numeric_limits<double>::infinity()
-                                 : options.loop_steps * options.step;
+    if (options.project_loops) return std::numeric_limits<double>::infinity();
+    const bool own = options.loop_steps == 0.0;
+    return (own ? own_loop_steps(options.integrator) : options.loop_steps) * options.step;
   }
 
   double time() { return state.time_base() + state.steps() * step; }
@@ -382,7 +383,7 @@ class Dynamics {
     state.work() += rates.work * dt;
     state.dissipated() += rates.loss * dt;
     double& turnover = state.turnover();
-    turnover += std::fabs(rates.work * dt) + std::fabs(rates.loss * dt);
+    turnover += std::fabs((rates.work - rates.on_wheels) * dt) + std::fabs(rates.loss * dt);
     for (std::size_t i = 0; i < m.driven.size(); ++i) {
       const TableTime end = within_step(time(), step, step);
       const double after = motion(static_cast<int32_t>(i), end, step).rate;

@@ -6,8 +6,9 @@
 // It is held against all the energy that moved: the largest kinetic, strain and spring energy that
 // (1) can explain, plus what went in and out,
 //     moved = max(K + S + P - error) + sum |work| + sum |dissipated|                         (2)
-// K without what goes on by itself, which may be large and is nothing to measure vibrations by: the
-// motion of a floating model's mass centre, the spin of wheels.
+// K and work without what goes on by itself, which may be large and is nothing to measure
+// vibrations by: the motion of a floating model's mass centre, the spin of wheels and what their
+// motors do on it.
 //
 // A motion that the step does not follow gains energy out of nothing, and soon more than ever was
 // there. (1) takes a pass over all bodies, so it is not asked after every step but after
@@ -37,6 +38,7 @@ constexpr double kAxesLinedUp = 0.1;
 // Work of inputs and prescribed motions, and loss to friction and damping, each per second.
 struct Power {
   double work, loss;
+  double on_wheels = 0.0;  // of the work
 };
 
 // From the world's origin; kinematics of nodes of flexible bodies must be in Data.
@@ -147,8 +149,9 @@ inline Power power(const Model& m, const Data<double>& d, const double* u_all) {
     sum.work += d.multiplier[i] * d.loop_target[i].rate;  // of prescribed directions
   }
   for (std::size_t w = 0; w < m.wheels.size(); ++w) {
-    sum.work += d.input[m.wheel_input0 + static_cast<int32_t>(w)] * u_all[m.wheels[w].u];
+    sum.on_wheels += d.input[m.wheel_input0 + static_cast<int32_t>(w)] * u_all[m.wheels[w].u];
   }
+  sum.work += sum.on_wheels;
   for (int32_t l = 0; l < d.loaded_count; ++l) {
     const int32_t k = d.loaded[l];
     const double* x = &d.input[m.node_input0 + 6 * k];

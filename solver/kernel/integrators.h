@@ -130,6 +130,7 @@ inline Status rk4(Dynamics& s, double* scratch) {
     const Power rates = s.audit(0.0);
     mean.work += kWeight[stage] * rates.work;
     mean.loss += kWeight[stage] * rates.loss;
+    mean.on_wheels += kWeight[stage] * rates.on_wheels;
   }
   for (int32_t i = 0; i < nu; ++i) {
     if (!(std::fabs(u_sum[i]) <= kLargestSpeed)) return {Code::diverged, i, u_sum[i], 0};

@@ -65,7 +65,7 @@ class Kernel:
         integrator: Literal["euler_cromer", "leapfrog", "rk4"] | str,
         algorithm: Literal["order_n", "dense"] | str,
         node_rotation: Literal["exact", "paper"] | str,
-        loop_steps: float = 10.0,
+        loop_steps: float = 0.0,
         project_loops: bool = False,
     ) -> None: ...
     def reset(self) -> None: ...

@@ -112,8 +112,8 @@ class Inputs:
 
 
 _JUMPS_IN_A_ROW = 3  # of a motion from outside: it is told of wrongly, and has not only jumped
-# Of all that a function's rate made of its position, or its acceleration of its rate, over the steps
-# in which these moved: the mean of both ends of a step is off by (step times frequency)^2 / 12.
+# Of all that a function's rate made of its position, or its acceleration of its rate, over the
+# steps in which these moved: the mean of both ends of one is off by (step times frequency)^2 / 12.
 _FAULT = 0.1
 _STEPS_BEFORE_FAULT = 20  # in which it moved; a few may start or stop at once
 _JUMP = 1.5  # times as far as the larger rate of both ends leads
@@ -248,9 +248,12 @@ class Motions:
         if now <= motion.time:
             return
         off = np.abs(parts[0] - _motion_rows(motion, now, size, element)[:, 0])
-        led = np.abs(parts[1]) * (now - motion.time)
-        jumps = (off > led + _SLACK * (1.0 + np.abs(parts[0]))).any()
-        motion.jumps = motion.jumps + 1 if jumps else 0
+        led = np.maximum(np.abs(parts[1]), np.abs(motion.rate)) * (now - motion.time)
+        rounding = _SLACK * (1.0 + np.abs(parts[0]))
+        if (off > led + rounding).any():
+            motion.jumps += 1
+        elif (off > rounding).any():  # what is told again is no news
+            motion.jumps = 0
         if motion.jumps == _JUMPS_IN_A_ROW and element not in self._warned:
             self._warned.add(element)
             warn(

@@ -29,7 +29,7 @@ from pliant.shape_check import (
     shapes_warnings,
 )
 from pliant.simulation import Simulation
-from pliant.stability import ACCURATE, step_fault, step_limit, suggested_step
+from pliant.stability import ACCURATE, step_fault, step_limit, suggested_step, turning_step
 from pliant.system import System
 
 _LIGHT = 1e-5  # of the heaviest body: a mass worth a question
@@ -103,6 +103,9 @@ class ModelReport:
                 f"highest frequency {self._omega / (2 * np.pi):.4g} Hz: steps up to "
                 f"{ACCURATE / self._omega:.2g} s follow it, {self._limit.step:.2g} s is the limit"
             )
+        turning = turning_step(self.model, self.sim.integrator)
+        if turning < self.sim.step_size:
+            yield f"bodies turn fast at the start: steps up to {turning:.2g} s follow them"
         yield from shapes_summary(self.shapes)
 
     @cached_property

@@ -32,19 +32,28 @@ taken over a basis of these. Prescribed joints are held.
 
 A model that turns at its start is also moved by its speeds alone: a change u of them is turned by
 M a = G u, with G the skew part of the derivative of M a by the speeds, over the same basis. This is
-nutation and whirl, at the rate |G| as seen from the bodies themselves. Velocity products are taken
-at extrapolated speeds, so that an explicit integrator lets it grow at any step, little at first:
-with x = h |G|, by 8e-8 a step for leapfrog at x = 0.1, 4e-7 at 0.125, 2e-3 at 0.5 and 0.5 at 1.
-The bound on x is where it grows tenfold within some thousand steps; rk4 has one on the imaginary
-axis, 2 sqrt 2. Of the limit by (1) and that by spin the shorter one counts.
+nutation and whirl. Together with K, of which K = L L^T is what resists,
+
+    d/dt (u, L^T x) = ( G  -L ) (u, L^T x)                                                  (3)
+                      ( L^T 0 )
+
+has motions z = (u, L^T x) of the frequencies w, which turn at the rate g = |u^H G u| of |z| = 1.
+Velocity products are taken at extrapolated speeds, so that an explicit integrator lets them grow at
+any step, little at first: as g h (w h)^4 for leapfrog, and as g h (w h) for euler_cromer. With
+
+    x = h w (g/w)^s,  s = 1/5 and 1/2                                                       (4)
+
+it is by 8e-8 a step for leapfrog at x = 0.1, 4e-7 at 0.125, 2e-3 at 0.5 and 0.5 at 1. The bound on
+x is where it grows tenfold within a thousand steps or so; rk4 has one on the imaginary axis,
+2 sqrt 2 for w itself. Of the limit by (1) and that by spin the shorter one counts.
 
 What cannot be seen from there: stiffness and damping that come from outside (controllers, contact
 forces put on nodes), a position where the inertia felt is smaller, spin that comes later and what
 it stiffens.
 
 Cost: a derivative for every freedom, one mass matrix, and one dense symmetric eigenvalue problem,
-of which only the largest value is sought, or some four with damping; of a model in motion another
-derivative for every freedom and another eigenvalue. The limits of models seen before are kept.
+of which only the largest value is sought, or some four with damping; of a model that spins another
+derivative for every freedom and all eigenvalues of (3). The limits of models seen before are kept.
 """
 
 from __future__ import annotations
@@ -56,10 +65,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import cholesky, eigh, solve_triangular
 
-from pliant._kernel import QUANTITIES, Kernel
+from pliant._kernel import LONGEST_STEP, QUANTITIES, Kernel
 from pliant.at_rest import AtRest, Indices
 from pliant.closing import loop_signals, loop_speed_jacobian
 from pliant.errors import StepWarning, warn
+from pliant.inputs import Motions
 from pliant.mechanism import TreeJoint
 from pliant.model import Model
 from pliant.options import INTEGRATORS
@@ -73,6 +83,9 @@ _CONVERGED = 1e-9
 # that holds is stable, bodies are thrown back faster than they came.
 _CONTACT = 4.0
 _MOST_KEPT = 1000
+_ANGULAR = 10  # where the angular velocity of a node begins in its signals
+_NO_SPIN = 1e-9  # of the speeds at the start: rounding
+_TURNED = 1e-3  # of its frequency: what turns a motion less is none of spin
 
 
 class _Bounds(NamedTuple):
@@ -82,16 +95,15 @@ class _Bounds(NamedTuple):
     damping: float
     across_loops: float
     spin: float
+    share: float  # s of (4)
 
 
 _BOUNDS = {
-    "euler_cromer": _Bounds(oscillation=2.0, damping=2.0, across_loops=2.0, spin=0.1),
+    "euler_cromer": _Bounds(oscillation=2.0, damping=2.0, across_loops=2.0, spin=0.1, share=0.5),
     # damping acts at the speed that the step leads to; across loops at one extrapolated by
     # u(n) + 2/3 (u(n) - u(n-1)) - 1/6 (u(n-1) - u(n-2))
-    "leapfrog": _Bounds(oscillation=2.0, damping=np.inf, across_loops=0.75, spin=0.5),
-    "rk4": _Bounds(
-        oscillation=2.0 * np.sqrt(2.0), damping=2.785, across_loops=2.785, spin=2.0 * np.sqrt(2.0)
-    ),
+    "leapfrog": _Bounds(oscillation=2.0, damping=np.inf, across_loops=0.75, spin=0.5, share=0.2),
+    "rk4": _Bounds(2.0 * np.sqrt(2.0), 2.785, 2.785, spin=2.0 * np.sqrt(2.0), share=0.0),
 }
 
 
@@ -105,7 +117,7 @@ class StepLimit:
 
 
 _NO_LIMIT = StepLimit(np.inf, "nothing")
-_known: dict[tuple[str, str], StepLimit] = {}
+_known: dict[tuple[str, bytes], dict[str, StepLimit]] = {}
 
 
 def step_limit(model: Model, integrator: str = "leapfrog") -> StepLimit:
@@ -118,32 +130,53 @@ def step_limit(model: Model, integrator: str = "leapfrog") -> StepLimit:
     >>> step_limit(compile_model(System(name="s", bodies={"cart": cart}, joints={"rail": rail})))
     StepLimit(step=0.2, cause='joints.rail.spring')
     """
-    key = (model.digest, integrator)
-    if key not in _known:
-        _remember(model, (integrator,))
-    return _known[key]
+    return _limits(model, (integrator,))[integrator]
 
 
 def step_limits(model: Model) -> dict[str, StepLimit]:
     """The limits of all integrators."""
-    _remember(model, INTEGRATORS)
-    return {integrator: _known[model.digest, integrator] for integrator in INTEGRATORS}
+    return _limits(model, INTEGRATORS)
 
 
-def _remember(model: Model, integrators: Sequence[str]) -> None:
+def _limits(model: Model, integrators: Sequence[str]) -> dict[str, StepLimit]:
     if len(_known) >= _MOST_KEPT:
         _known.clear()
-    motion = _linearised(model)
-    for integrator in integrators:
-        _known[model.digest, integrator] = _limit(motion, _BOUNDS[integrator])
+    # functions that move joints are not in the digest, but in what the model starts with
+    kernel = _started(model)
+    known = _known.setdefault((model.digest, kernel.q.tobytes() + kernel.u.tobytes()), {})
+    if missing := [integrator for integrator in integrators if integrator not in known]:
+        motion = _linearised(model)
+        known |= {integrator: _limit(motion, _BOUNDS[integrator]) for integrator in missing}
+    return {integrator: known[integrator] for integrator in integrators}
+
+
+def _started(model: Model) -> Kernel:
+    kernel = Kernel(model.blob)
+    Motions(model, kernel).start()
+    return kernel
 
 
 def suggested_step(model: Model, integrator: str = "leapfrog") -> float | None:
     """The longest step that follows the fastest vibration, by half a radian, or stays as far below
-    another limit; rounded down to 1, 2 or 5 times a power of ten, which divides most durations.
-    None: any will do."""
-    longest = step_limit(model, integrator).step * ACCURATE / _BOUNDS[integrator].oscillation
-    return _rounded_down(longest) if 0.0 < longest < np.inf else None
+    another limit, and follows how bodies turn at the start; rounded down to 1, 2 or 5 times a power
+    of ten, which divides most durations. None: any will do."""
+    share = ACCURATE / _BOUNDS[integrator].oscillation
+    longest = min(share * step_limit(model, integrator).step, turning_step(model, integrator))
+    return _rounded_down(longest) if 0.0 < longest < LONGEST_STEP else None
+
+
+def turning_step(model: Model, integrator: str = "leapfrog") -> float:
+    """The longest step that follows how bodies turn at the start: as far in a step as what spin
+    turns at the suggested one. What turns about a middle axis is turned by little beside it, so
+    that no limit of stability tells."""
+    kernel, bounds = _started(model), _BOUNDS[integrator]
+    heads = [i for i, node in enumerate(model.nodes) if node.name.endswith(".head")]
+    rows = [(QUANTITIES.index("node"), i, _ANGULAR + axis) for i in heads for axis in range(3)]
+    turning = np.zeros(len(rows))
+    kernel.read(kernel.signals(np.array(rows, np.int32)), turning)
+    fastest = np.linalg.norm(turning.reshape(-1, 3), axis=1).max(initial=0.0)
+    share = ACCURATE / bounds.oscillation
+    return share * bounds.spin / float(fastest) if fastest > 0.0 else np.inf
 
 
 def default_step(model: Model, integrator: str = "leapfrog") -> float:
@@ -217,9 +250,17 @@ class _Freedoms(NamedTuple):
     joint: TreeJoint
 
 
+class _Whirl(NamedTuple):
+    """A motion of (3), and where most of its kinetic energy is."""
+
+    frequency: float
+    turned: float
+    cause: str
+
+
 class _Linearised(NamedTuple):
     """The model near its start: K over a basis of its motions in which M is the unit matrix, what
-    resists them, over all speeds, and the rate at which spin turns them."""
+    resists them, over all speeds, and how spin turns them."""
 
     basis: Array
     stiffness: Array
@@ -227,7 +268,7 @@ class _Linearised(NamedTuple):
     stops: list[_Resistance]
     damping: list[_Resistance]
     across_loops: list[_Resistance]
-    spin: StepLimit  # for a bound of 1
+    whirls: list[_Whirl]
 
 
 def _linearised(model: Model) -> _Linearised:
@@ -238,20 +279,25 @@ def _linearised(model: Model) -> _Linearised:
     freedoms = list(_freedoms(rested.model, rested.kernel))
     stops = list(_stops(freedoms))
     damping = [*_damping(model, freedoms), *_friction(freedoms)]
+    stiffness = rested.stiffness(speeds, basis) + basis.T @ _sum(stops, basis)
     return _Linearised(
         basis=basis,
-        stiffness=rested.stiffness(speeds, basis) + basis.T @ _sum(stops, basis),
+        stiffness=stiffness,
         springs=list(_springs(model, freedoms)),
         stops=stops,
         damping=[r for r in damping if isinstance(r.along, slice)],
         across_loops=[r for r in damping if not isinstance(r.along, slice)],
-        spin=_spin(model, rested.mass(), basis),
+        whirls=_whirls(model, rested.mass(), basis, stiffness),
     )
 
 
 def _limit(motion: _Linearised, bounds: _Bounds) -> StepLimit:
-    by_spin = StepLimit(bounds.spin * motion.spin.step, motion.spin.cause)
-    return min(_limit_at_rest(motion, bounds), by_spin, key=lambda limit: limit.step)
+    limits = [_limit_at_rest(motion, bounds)]
+    for whirl in motion.whirls:
+        rate = whirl.frequency * (whirl.turned / whirl.frequency) ** bounds.share
+        limits.append(StepLimit(float(bounds.spin / rate), whirl.cause))
+    limit = min(limits, key=lambda limit: limit.step)
+    return limit if limit.step < LONGEST_STEP else _NO_LIMIT
 
 
 def _limit_at_rest(motion: _Linearised, bounds: _Bounds) -> StepLimit:
@@ -277,26 +323,41 @@ def _limit_at_rest(motion: _Linearised, bounds: _Bounds) -> StepLimit:
     return StepLimit(float(step), max(parts, key=lambda where: parts[where]))
 
 
-def _spin(model: Model, mass: Array, basis: Array) -> StepLimit:
-    """1 / |G|, and where most of the energy of the motion is that spin turns so fast."""
-    kernel = Kernel(model.blob)
-    if not kernel.u.any() or kernel.evaluate().code or not basis.shape[1]:
-        return _NO_LIMIT
+def _whirls(model: Model, mass: Array, basis: Array, stiffness: Array) -> list[_Whirl]:
+    """The motions that spin turns, by (3)."""
+    kernel, n = _started(model), basis.shape[1]
+    fastest = np.abs(kernel.u).max(initial=0.0)
+    if not n or not fastest > 0.0 or kernel.evaluate().code:
+        return []
     rows = [(QUANTITIES.index("udot"), 0, i) for i in range(model.u_size)]
     accelerations = kernel.signals(np.array(rows, np.int32))
-    turned = [kernel.derivative(accelerations, u=np.ascontiguousarray(v)) for v in basis.T]
-    turning = basis.T @ mass @ np.array(turned).T
+    changes = [kernel.derivative(accelerations, u=np.ascontiguousarray(v)) for v in basis.T]
+    turning = basis.T @ mass @ np.array(changes).T
     G = 0.5 * (turning - turning.T)
-    n = len(G)
-    squares, vectors = eigh(G.T @ G, subset_by_index=[n - 1, n - 1])
-    if not squares[0] > 0.0:
-        return _NO_LIMIT
-    fastest = basis @ vectors[:, 0]
-    energy = fastest * (mass @ fastest)
+    if np.abs(G).max() <= _NO_SPIN * fastest:
+        return []
+    squares, shapes = eigh(stiffness)
+    L = shapes * np.sqrt(np.maximum(squares, 0.0))
+    both = np.block([[G, -L], [L.T, np.zeros((n, n))]])
+    # skew: to a real part a of a motion belongs the imaginary part b = both a / w
+    squares, real_parts = eigh(both.T @ both)
+    found = []
+    for w, a in zip(np.sqrt(np.maximum(squares, 0.0)), real_parts.T, strict=True):
+        if not w > 0.0:
+            continue
+        u, v = a[:n], (both @ a)[:n] / w
+        turned = abs(float(u @ G @ v))
+        if turned > _TURNED * w:
+            found.append(_Whirl(float(w), turned, _where(model, mass, basis @ u, basis @ v)))
+    return found
+
+
+def _where(model: Model, mass: Array, *parts: Array) -> str:
+    energy = np.sum([part * (mass @ part) for part in parts], axis=0)
     shares = {f"joints.{slots.name} (spin)": float(energy[slots.u].sum()) for slots in model.joints}
     for body in model.bodies:
         shares[f"bodies.{body.name} (spin)"] = float(energy[body.etad].sum())
-    return StepLimit(float(1.0 / np.sqrt(squares[0])), max(shares, key=lambda where: shares[where]))
+    return max(shares, key=lambda where: shares[where])
 
 
 def _largest(slowing: Array, stiffness: Array) -> tuple[float, Array]:
