@@ -3,6 +3,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 
 #include <cstring>
 #include <optional>
@@ -357,9 +358,12 @@ NB_MODULE(_kernel, module) {
              return k.stepper().is_locked(body);
            })
       .def("open_account", [](Kernel& k) { k.stepper().open_account(); })
-      .def_prop_ro("energy_moved", [](const Kernel& k) { return k.stepper().energy_moved(); })
       .def_prop_ro("energy_doubt", [](const Kernel& k) { return k.stepper().energy_doubt(); })
-      .def("energy_error_now", [](Kernel& k) { return k.stepper().energy_error_now(); })
+      .def("energy_error",
+           [](Kernel& k) {
+             const pliant::EnergyError found = k.stepper().energy_error();
+             return std::make_tuple(found.doubt, found.largest, found.moved);
+           })
       .def_prop_ro("is_sane", [](Kernel& k) { return k.stepper().accepts(k.stepper().state()); })
       .def("mass_matrix",
            [](Kernel& k) {

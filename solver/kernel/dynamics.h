@@ -35,16 +35,17 @@ class State {
   double& energy_start() { return block_[5]; }
   double& turnover() { return block_[7]; }
   double& largest_moving() { return block_[8]; }
-  double moved() const { return block_[7] + block_[8]; }
   double& doubt() { return block_[9]; }
   double doubt() const { return block_[9]; }
   // Of the last verdict on it: motion then, steps since.
   double& judged_motion() { return block_[10]; }
   double& steps_unjudged() { return block_[11]; }
+  double& largest_error() { return block_[12]; }  // J
   // Whether the account is within what energies can come to; it is never NaN then.
   bool account_is_sane() const {
     int64_t beyond = 0;
-    for (int i : {3, 4, 5, 7, 8, 9, 10}) beyond |= std::fabs(block_[i]) <= kLargestEnergy ? 0 : 1;
+    for (int i : {3, 4, 5, 7, 8, 9, 10, 12})
+      beyond |= std::fabs(block_[i]) <= kLargestEnergy ? 0 : 1;
     return beyond == 0;
   }
 
@@ -73,7 +74,8 @@ class State {
         aged(age()) && aged(earlier_age()) &&
         (age() >= 0.0 ? earlier_age() < 0.0 || earlier_age() > age() : earlier_age() < 0.0) &&
         account_is_sane() && turnover() >= 0.0 && largest_moving() >= 0.0 && doubt() >= 0.0 &&
-        judged_motion() >= 0.0 && steps_unjudged() >= 0.0 && steps_unjudged() <= kMostSteps &&
+        judged_motion() >= 0.0 && largest_error() >= 0.0 && steps_unjudged() >= 0.0 &&
+        steps_unjudged() <= kMostSteps &&
         all(q(), q_size_, within(kWithRounding * kLargestCoordinate)) &&
         all(u(), u_size_, within(kWithRounding * kLargestSpeed)) &&
         all(previous(), 2 * u_size_, within(kLargestAcceleration)) &&
@@ -107,7 +109,7 @@ class State {
   const Buffer<double>& block() const { return block_; }
 
  private:
-  static constexpr int32_t kHeader = 12;
+  static constexpr int32_t kHeader = 13;
   static constexpr double kMostSteps = 9007199254740992.0;  // beyond it a count does not count on
   static bool within_age(double age) { return age >= 0.0 && age <= 10.0 * kLongestStep; }
   int32_t q_size_, u_size_, live_, rows_;

@@ -98,13 +98,17 @@ class Instance final : public Stepper {
   void open_account() override {
     State& x = s_.state;
     x.work() = x.dissipated() = x.turnover() = x.doubt() = x.steps_unjudged() = 0.0;
+    x.largest_error() = 0.0;
     x.energy_start() = total_energy();
     x.largest_moving() = moving_energy(m_, totals_, u());
     x.judged_motion() = motion_measure(m_, u());
   }
-  double energy_moved() const override { return s_.state.moved(); }
   double energy_doubt() const override { return s_.state.doubt(); }
-  double energy_error_now() override { return energy_error().ratio; }
+  EnergyError energy_error() override {
+    const Found now = find_energy_error();
+    const double error = std::fabs(now.error);
+    return {now.ratio(), std::max(s_.state.largest_error(), error), now.moved};
+  }
   bool is_doubtful() const override {
     return s_.state.doubt() > energy_limits(s_.options.integrator).doubtful;
   }
@@ -288,10 +292,11 @@ class Instance final : public Stepper {
   }
 
   // The energy error of the present state beside all that moved, by energy_audit.h.
-  struct EnergyError {
-    double largest_moving, ratio;
+  struct Found {
+    double largest_moving, moved, error;
+    double ratio() const { return error == 0.0 ? 0.0 : std::fabs(error) / moved; }
   };
-  EnergyError energy_error() {
+  Found find_energy_error() {
     State& x = s_.state;
     need_totals();
     const Totals<double>& now = totals_;
@@ -302,17 +307,19 @@ class Instance final : public Stepper {
     const double sum = now.kinetic + now.strain + now.spring + std::fabs(now.gravity) +
                        std::fabs(x.energy_start()) + x.turnover();
     const double moved = x.turnover() + largest + kRoundingOfEnergy * sum;
-    return {largest, error == 0.0 ? 0.0 : std::fabs(error) / moved};
+    return {largest, moved, error};
   }
 
   // The verdict on it.
   Status judge(double motion) {
     State& x = s_.state;
-    const EnergyError error = energy_error();
-    x.largest_moving() = error.largest_moving;
+    const Found found = find_energy_error();
+    const double ratio = found.ratio();
+    x.largest_moving() = found.largest_moving;
     const EnergyLimits limits = energy_limits(s_.options.integrator);
-    if (!(error.ratio <= limits.lost)) return blame(m_, s_.d, u(), error.ratio);
-    x.doubt() = std::max(x.doubt(), error.ratio);
+    if (!(ratio <= limits.lost)) return blame(m_, s_.d, u(), ratio);
+    x.doubt() = std::max(x.doubt(), ratio);
+    x.largest_error() = std::max(x.largest_error(), std::fabs(found.error));
     x.judged_motion() = motion;
     x.steps_unjudged() = 0.0;
     return {};

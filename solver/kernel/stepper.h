@@ -67,6 +67,12 @@ constexpr double lined_up_turn_limit(Integrator integrator) {
   return integrator == Integrator::leapfrog ? 0.2 : integrator == Integrator::rk4 ? 0.5 : 0.03;
 }
 
+struct EnergyError {
+  double doubt;    // now, relative to all that moved
+  double largest;  // J, of now and of the steps at which it was judged
+  double moved;    // J, all that moved since the account was opened, and the rounding of energies
+};
+
 struct Status {
   Code code = Code::ok;
   int32_t element = -1;
@@ -169,14 +175,12 @@ class Stepper {
   virtual bool is_locked(int32_t body) = 0;
   // Work, dissipated energy and energy error count from here.
   virtual void open_account() = 0;
-  // All the energy that moved since then: went in, out, or from place to place.
-  virtual double energy_moved() const = 0;
   // Largest energy error found since then, relative to the energy that moved, of the steps at which
   // it was judged; and whether it makes the run doubtful.
   virtual double energy_doubt() const = 0;
   virtual bool is_doubtful() const = 0;
-  // The same of the present state; changes nothing.
-  virtual double energy_error_now() = 0;
+  // Of the present state, asked for whenever one likes: changes nothing.
+  virtual EnergyError energy_error() = 0;
 
   // input(t) = input + input_rate (t - input_time), plus the model's load tables.
   virtual double* input() = 0;

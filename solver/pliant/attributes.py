@@ -70,7 +70,7 @@ class Guarded:
         expected = [*known, *self._instead]
         near = difflib.get_close_matches(name, expected, n=1, cutoff=0.6)
         meant = name if name in self._instead else near[0] if near else ""
-        if meant in self._instead and meant not in public_names(self):
+        if meant and meant in self._instead and meant not in public_names(self):
             return f"has no '{name}'; {self._instead[meant]}"
         return f"has no '{name}'; " + (suggest(name, known) if known else "nothing here can be set")
 

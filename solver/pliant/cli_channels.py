@@ -58,10 +58,12 @@ def channels(
       pliant channels arm.h5
     """
     from pliant.report import plain_table
+    from pliant.result_files import ENDINGS
+    from pliant.rows import PARTIAL
 
     if is_fmu(file):
         headings, rows = ["name", "unit", "kind", "description"], _of_fmu(file, patterns)
-    elif file.suffix.lower() in _RESULTS:
+    elif file.suffix.lower() in (*ENDINGS, PARTIAL):
         headings, rows = ["name", "unit", "lowest", "highest"], _of_result(file, patterns)
     else:
         headings, rows = ["name", "unit", "default", "description"], _of_model(file, patterns)

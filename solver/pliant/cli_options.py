@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import io
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -86,6 +87,11 @@ def reported(command: Callable[_P, None]) -> Callable[_P, None]:
         except PliantError as error:
             print(error, file=sys.stderr)
             raise typer.Exit(1) from None
+        except OSError as error:  # of the terminal, or of what stands at its other end
+            text = error.strerror or str(error)
+            place = f"{error.filename}: " if error.filename else ""
+            print(f"{place}{text}", file=sys.stderr)
+            raise typer.Exit(1) from None
 
     return wrapped
 
@@ -141,5 +147,9 @@ def assignments(texts: Sequence[str]) -> dict[str, str]:
 
 
 def console(stderr: bool = False) -> Console:
-    """Prints what it is given to the letter: names and texts may come from anybody."""
+    """Prints what it is given to the letter: names and texts may come from anybody. Where the
+    terminal has no such letters it shows others."""
+    stream = sys.stderr if stderr else sys.stdout
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(errors="replace")
     return Console(stderr=stderr, highlight=False, markup=False, emoji=False)

@@ -92,10 +92,12 @@ def recover(
     from pliant.results import NOT_SAID, Result
     from pliant.rows import PARTIAL
 
-    if not partial.name.endswith(PARTIAL):
+    if not partial.name.endswith(PARTIAL) or partial.name == PARTIAL:
         raise ModelError.at(str(partial), f"not the name of a partial file; they end in {PARTIAL}")
     target = partial.with_name(partial.name.removesuffix(PARTIAL)) if output is None else output
     result = Result.load(partial)
+    if target.resolve() == partial.resolve():
+        raise ModelError.at(str(target), f"it is {partial} itself; give another name")
     own = partial_of(target).absolute() == partial.absolute()
     check_outputs([target], force, but=partial if own else None)
     if not len(result):
@@ -105,7 +107,13 @@ def recover(
             raise ModelError.at(str(partial), "a run still writes it; wait for its end")
         if result.info["ended"] == NOT_SAID:
             result.info["ended"] = "the run was killed"
-        result.save(target)
+        try:
+            result.save(target)
+        except ModelError as error:
+            why = error.problems[0].message
+            raise ModelError.at(
+                str(target), f"{why}; {partial} stays, -o puts the result elsewhere"
+            ) from None
     early = ", ended early" if ended_early(result.info) else ""
     told = f"wrote {target}: {extent(result)}{early}"
     partial.unlink()

@@ -48,6 +48,11 @@ class JointHandle(Guarded):
         "reaction": "it is computed; what can be set is the joint's effort",
         "name": "names are given in the model",
         "type": "types are given in the model",
+        **dict.fromkeys(("q", "displacement", "coordinate"), "use .position"),
+        **dict.fromkeys(("qd", "velocity", "speed", "vel", "omega"), "use .rate"),
+        "angular_velocity": "use .rate",
+        "qdd": "use .acceleration",
+        "tau": "use .effort",
     }
 
     def __init__(self, simulation: Simulation, slots: JointSlots) -> None:
@@ -111,7 +116,7 @@ class JointHandle(Guarded):
         motion it is a result: the effort that the motion takes.
         """
         self._simulation.evaluate()
-        return _one_or_many(self._simulation.kernel.effort(self._slots.body))
+        return _to_be_set_whole(self._simulation.kernel.effort(self._slots.body))
 
     @effort.setter
     def effort(self, signal: Signal) -> None:
@@ -286,7 +291,7 @@ class LoopHandle(Guarded):
             rows = self._slots.rows
             driven = self._simulation.model.sections["row.motion"][rows] >= 0
             return _one_or_many(self._read("loop_force", rows)[driven])
-        return _one_or_many(self._simulation.inputs.get(self._slots.input))
+        return _to_be_set_whole(self._simulation.inputs.get(self._slots.input))
 
     @effort.setter
     def effort(self, signal: Signal) -> None:
@@ -330,6 +335,13 @@ class NodeHandle(Guarded):
         "sim.set_state(q=..., u=...)",
         "force": "loads are applied by .apply(force=[x, y, z]) and read from .applied",
         "torque": "loads are applied by .apply(torque=[x, y, z]) and read from .applied",
+        **dict.fromkeys(("f", "t", "load", "wrench"), "use .apply(...), and .applied to read"),
+        **dict.fromkeys(("r", "pos", "p"), "use .position"),
+        **dict.fromkeys(("quat", "q"), "use .quaternion"),
+        **dict.fromkeys(("v", "vel"), "use .velocity"),
+        **dict.fromkeys(("w", "omega"), "use .angular_velocity"),
+        **dict.fromkeys(("a", "acc"), "use .acceleration"),
+        "alpha": "use .angular_acceleration",
     }
 
     def __init__(self, simulation: Simulation, slots: NodeSlots, index: int) -> None:
@@ -353,16 +365,19 @@ class NodeHandle(Guarded):
 
         Numbers or functions of time; what is not given stays as it was.
         """
-        first = self._slots.input.start
-        for what, signal, start in (("force", force, first), ("torque", torque, first + 3)):
-            if signal is not None:
-                where = slice(start, start + 3)
-                self._simulation.inputs.set(where, signal, f"node {self.name} {what}")
+        first, name = self._slots.input.start, self.name
+        parts = (("force", force, first), ("torque", torque, first + 3))
+        self._simulation.inputs.set_all(
+            (slice(start, start + 3), signal, f"node {name} {what}")
+            for what, signal, start in parts
+            if signal is not None
+        )
 
     @property
     def applied(self) -> Wrench:
         """The load set by ``apply``, as it is now."""
         values = self._simulation.inputs.get(self._slots.input)
+        values.flags.writeable = False
         return Wrench(values[:3], values[3:])
 
     @property
@@ -421,7 +436,8 @@ class WheelHandle(Guarded):
     _instead: ClassVar[Mapping[str, str]] = {
         "": "what can be set is the wheel's torque",
         "effort": "use .torque",
-        "rate": "use .speed",
+        "tau": "use .torque",
+        **dict.fromkeys(("rate", "velocity", "omega", "qd"), "use .speed"),
     }
 
     def __init__(self, simulation: Simulation, slots: WheelSlots) -> None:
@@ -516,6 +532,15 @@ class BodyHandle(Guarded):
     def node(self, name: str) -> NodeHandle:
         """A node of this body by its own name, such as ``tip``."""
         return self._simulation.node(f"{self.name}.{name}")
+
+
+def _to_be_set_whole(values: Array) -> float | Array:
+    """Numbers that are set by assigning them: writing into the array that was read would be lost,
+    so that numpy is to refuse it."""
+    out = _one_or_many(values)
+    if isinstance(out, np.ndarray):
+        out.flags.writeable = False
+    return out
 
 
 def _one_or_many(values: Array) -> float | Array:

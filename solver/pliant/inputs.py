@@ -8,7 +8,7 @@ time.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -61,15 +61,26 @@ class Inputs:
 
     def set(self, where: slice, signal: Signal, element: str) -> None:
         """Sets a number, an array or a function from now on; ``element`` is for messages."""
-        kernel, size = self._kernel, where.stop - where.start
-        if callable(signal):
-            value = _from_function(signal, kernel.time, size, element)
-            self._varying[where.start] = _Varying(signal, where, element, kernel.time, value)
-        else:
-            value = _array(signal, size, element)
+        self.set_all([(where, signal, element)])
+
+    def set_all(self, signals: Iterable[tuple[slice, Signal, str]]) -> None:
+        """The same for several: all of them, or none if one is refused."""
+        kernel = self._kernel
+        asked = [(where, self._asked(where, signal, name)) for where, signal, name in signals]
+        for where, (value, varying) in asked:
             self._varying.pop(where.start, None)
-        kernel.input[where] = value
-        kernel.input_rate[where] = 0.0
+            if varying is not None:
+                self._varying[where.start] = varying
+            kernel.input[where] = value
+            kernel.input_rate[where] = 0.0
+
+    def _asked(self, where: slice, signal: Signal, element: str) -> tuple[Array, _Varying | None]:
+        """The value now of what is to be set, and the function if it is one."""
+        size, time = where.stop - where.start, self._kernel.time
+        if not callable(signal):
+            return _array(signal, size, element), None
+        value = _from_function(signal, time, size, element)
+        return value, _Varying(signal, where, element, time, value)
 
     def get(self, where: slice) -> Array:
         """The value now."""
@@ -80,7 +91,8 @@ class Inputs:
     def prepare(self, start: float, end: float) -> None:
         """Asks every function for the step from ``start`` to ``end``."""
         kernel = self._kernel
-        for varying in self._varying.values():
+        asked = []
+        for varying in list(self._varying.values()):
             size = len(varying.value)
             # The same value again if time went on without a jump: one call a step, and the
             # numbers after restoring a state are the same to the last bit.
@@ -88,6 +100,8 @@ class Inputs:
             if varying.time != start:
                 first = _from_function(varying.function, start, size, varying.element)
             last = _from_function(varying.function, end, size, varying.element)
+            asked.append((varying, first, last))
+        for varying, first, last in asked:  # all of them, or none if one fails
             kernel.input[varying.where] = first
             kernel.input_rate[varying.where] = (last - first) / (end - start)
             varying.time, varying.value = end, last
@@ -100,12 +114,14 @@ class Inputs:
             kernel.input.copy(), kernel.input_rate.copy(), kernel.input_time, functions
         )
 
-    def restore(self, saved: InputState) -> None:
-        """Puts back what ``save`` gave; the kernel's time must be restored first."""
+    def restore(self, saved: InputState, time: float) -> None:
+        """Puts back what ``save`` gave at this time; nothing changes if a function fails."""
         kernel = self._kernel
-        self._varying.clear()
+        varying = {}
         for function, where, element in saved.functions:
-            self.set(where, function, element)
+            value = _from_function(function, time, where.stop - where.start, element)
+            varying[where.start] = _Varying(function, where, element, time, value)
+        self._varying = varying
         kernel.input[:] = saved.input
         kernel.input_rate[:] = saved.rate
         kernel.input_time = saved.time
@@ -313,7 +329,7 @@ def _from_function(
 
 def _given(value: ArrayLike, size: int, element: str, time: float) -> Array:
     """What a function of time gave."""
-    array = _numbers(value)
+    array = as_numbers(value)
     if array is None or array.shape not in _shapes(size):
         raise ModelError.at(
             element, f"its function gives {show(value)} at t = {time:g} s; return {_wanted(size)}"
@@ -330,7 +346,7 @@ def _given(value: ArrayLike, size: int, element: str, time: float) -> Array:
 
 def _array(value: ArrayLike, size: int, element: str) -> Array:
     """What was given once."""
-    array, wanted = _numbers(value), _wanted(size)
+    array, wanted = as_numbers(value), _wanted(size)
     if array is None:
         raise ModelError.at(element, f"{show(value)} is no input; give {wanted}")
     if array.shape not in _shapes(size):
@@ -342,12 +358,12 @@ def _array(value: ArrayLike, size: int, element: str) -> Array:
     return array.reshape(size)
 
 
-def _numbers(value: ArrayLike) -> Array | None:
+def as_numbers(value: ArrayLike) -> Array | None:
     """None for what holds anything but numbers: numpy takes "3" for 3 and None for NaN."""
     try:
         array = np.asarray(value)
-        return array.astype(float) if array.dtype.kind in "iufb" else None
-    except (TypeError, ValueError):
+        return array.astype(float) if array.dtype.kind in "iuf" else None
+    except (TypeError, ValueError, OverflowError):
         return None
 
 

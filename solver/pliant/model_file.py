@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pliant.aside import replacing, write_all
 from pliant.errors import ModelError, Problem
 from pliant.part import path as element_path
 from pliant.part import show
@@ -45,11 +46,14 @@ def load(path: str | Path) -> System:
 
 
 def save(system: System, path: str | Path) -> None:
-    """Writes a model file that ``load`` reads back as an equal system.
+    """Writes a model file that ``load`` reads back as an equal system; one that was there is
+    replaced once the new one is whole.
 
     >>> save(arm, "arm.yaml")                                            # doctest: +SKIP
     """
-    Path(path).write_text(to_yaml(system), encoding="utf-8")
+    text = to_yaml(system).encode()
+    with replacing(Path(path)) as file:
+        write_all(file, text)
 
 
 def from_yaml(text: str, file: str = "model.yaml") -> System:

@@ -159,6 +159,15 @@ class MotionCurve:
         acceleration = (c[:, 2:] * (k[2:] * (k[2:] - 1))) @ s ** k[:4]
         return c @ s**k, rate, acceleration
 
+    def at(self, times: Array) -> tuple[Array, Array]:
+        """Positions and rates at increasing times, (number of times, ndof)."""
+        i = np.searchsorted(self.times, times, side="right") - 1
+        c = self.coefficients[np.maximum(i, 0)].copy()
+        c[i < 0, :, 2:] = 0.0
+        powers = (times - self.times[np.maximum(i, 0)])[:, None, None] ** np.arange(6)
+        rate = (c[..., 1:] * np.arange(1, 6) * powers[..., :5]).sum(axis=2)
+        return (c * powers).sum(axis=2), rate
+
     def swings(self) -> tuple[float, Array] | None:
         """When and where a curve by positions alone is furthest beyond the rows on both sides, if
         that is far: by more than a third or so of what the four rows around span, and by more than

@@ -29,6 +29,7 @@ Finding = tuple[Location, str]  # place relative to the part, message
 # Likeness of words takes time in proportion to the product of their lengths.
 _LONGEST_WORD = 100
 _MOST_COMPARED = 2000
+_MOST_ALIKE = 100  # names that are compared letter by letter
 
 
 def path(location: Iterable[str | int]) -> str:
@@ -52,6 +53,8 @@ def show(value: object, width: int = 60) -> str:
         text = repr(_listed(value))
     except ValueError:  # an integer of more digits than Python writes
         return "a number of thousands of digits"
+    except RecursionError:
+        return f"a {type(value).__name__} that contains itself, or is nested deeply"
     return text if len(text) <= width else text[: width - 3] + "..."
 
 
@@ -69,8 +72,11 @@ def suggest(word: object, known: Iterable[str]) -> str:
     near = [name for name in names if name.lower() == word.lower()]
     synonym = meaning(word, names)
     near = near or ([synonym] if synonym else [])
-    few = [name[:_LONGEST_WORD] for name in names[:_MOST_COMPARED]]
-    near = near or difflib.get_close_matches(word, few, n=1, cutoff=0.6)
+    if not near:
+        few = [name[:_LONGEST_WORD] for name in names[:_MOST_COMPARED]]
+        if len(few) > _MOST_ALIKE:  # those that begin or end like it
+            few = [n for n in few if n[:1] == word[:1] or n[-2:] == word[-2:]][:_MOST_ALIKE]
+        near = difflib.get_close_matches(word, few, n=1, cutoff=0.6)
     if not near:  # 'rw1' for base.rw1
         near = [name for name in names if name.rpartition(".")[2] == word]
     if not near:  # 'ei' for EI, 'masss' for mass_per_length
@@ -100,7 +106,11 @@ class Part(BaseModel):
         use_attribute_docstrings=True,
     )
 
-    def __init__(self, **data: Any) -> None:
+    def __init__(self, /, *given: object, **data: Any) -> None:
+        if given:
+            cls = type(self)
+            first = next(iter(cls.model_fields))
+            raise TypeError(f"{cls.__name__} takes its fields by name: {cls.__name__}({first}=...)")
         try:
             self.__pydantic_validator__.validate_python(data, self_instance=self)
         except ValidationError as error:

@@ -5,6 +5,7 @@ matplotlib is imported when the first picture is drawn, not before: it takes mos
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.aside import replacing, write_all
 from pliant.channels import Channel, choose
 from pliant.errors import ModelError
 from pliant.inert import inert
@@ -96,10 +98,13 @@ def plot_result(
         grid[last, column].tick_params(labelbottom=True)
     figure.suptitle(inert(result.name, 80), fontweight="bold", parse_math=False)
     if path is not None:
+        picture = io.BytesIO()
         try:
-            figure.savefig(path, dpi=150)
+            figure.savefig(picture, format=Path(path).suffix[1:].lower(), dpi=150)
         except (OSError, ValueError) as error:
-            raise ModelError.at(str(path), f"the picture cannot be written: {error}") from None
+            raise ModelError.at(str(path), f"the picture cannot be made: {error}") from None
+        with replacing(Path(path)) as file:
+            write_all(file, picture.getbuffer())
     return figure
 
 

@@ -21,18 +21,17 @@ from time import monotonic
 
 import numpy as np
 
+from pliant.aside import cannot_write, put_in_place, write_all
 from pliant.channels import Channel
 from pliant.errors import ModelError, PliantError, PliantWarning, Problem, warn
+from pliant.part import show
 from pliant.reduced import Array
 from pliant.result_files import (
-    cannot_write,
     check_outputs,
     csv_lines,
     csv_names,
     open_aside,
     partial_of,
-    put_in_place,
-    write_all,
 )
 from pliant.results import Result
 from pliant.rows import CsvRows, JournalRows, MemoryRows, Rows, journal_head, journal_status
@@ -48,6 +47,8 @@ def output_paths(output: str | Path | Iterable[str | Path] | None, overwrite: bo
     """The files asked for, if they can be written."""
     if output is None:
         return []
+    if not isinstance(output, (str, Path, Iterable)):
+        raise ModelError.at("output", f"{show(output)} is no file; give names such as 'x.h5'")
     paths = [Path(output)] if isinstance(output, (str, Path)) else [Path(path) for path in output]
     check_outputs(paths, overwrite)
     return paths
@@ -168,11 +169,17 @@ class Recording:
             raise trouble from None
 
 
-def keep(error: BaseException, result: Result | None) -> None:
-    """Puts what was recorded on an exception, as ``result``, for those who catch it."""
-    if result is not None and not hasattr(error, "result"):
-        with suppress(Exception):  # an exception may forbid it
-            error.result = result  # type: ignore[attr-defined]
+def keep(error: BaseException, result: Result | None, outputs: Sequence[Path] = ()) -> None:
+    """Puts what was recorded on an exception, as ``result``, for those who catch it; those who read
+    it are told where the rows are (from Python 3.11 on)."""
+    if result is None or hasattr(error, "result"):
+        return
+    with suppress(Exception):  # an exception may forbid it
+        error.result = result  # type: ignore[attr-defined]
+        written = [str(path) for path in outputs if path.exists()]
+        if written and len(result):
+            extent = f"{len(result)} rows up to t = {result.ends[1]:g} s"
+            error.add_note(f"{extent} are kept in {', '.join(written)}")  # type: ignore[attr-defined]
 
 
 def reason(error: BaseException) -> str:

@@ -19,7 +19,7 @@ from pliant.errors import PliantWarning
 from pliant.mechanism import TreeBody, TreeJoint, TreeLoop
 from pliant.model_file import load
 from pliant.modes import highest_frequency
-from pliant.motion_tables import motion_curves, swings
+from pliant.motion_tables import motion_curves, outruns, swings
 from pliant.plausibility import implausible, implausible_parts
 from pliant.reduced import Array
 from pliant.shape_check import (
@@ -204,6 +204,7 @@ class ModelReport:
         motion outside them too."""
         for where, curve in motion_curves(self.model.mechanism):
             yield from swings(where, curve)
+            yield from outruns(where, curve, self.sim.step_size)
             first, last = (curve.coefficients[i, :, 1] for i in (0, -1))
             if curve.times[0] > 0.0 and first.any():
                 yield (

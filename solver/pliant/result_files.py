@@ -1,32 +1,35 @@
 """Files of results: how they are laid out, and how they are written so that none is ever lost.
 
-A file comes into being aside, under a name of its own in the same folder, and takes its name only
-when it is whole and on the disk. So a file of that name that was there before stays as it was until
-then, whatever happens.
+They come into being aside (``aside.py``): a file that was there before stays as it was until the
+new one is whole.
 
 HDF5 lays out the file and never sees an error of the disk: the library, once a write has failed,
 may fail again at every further call and when the process ends. It writes through ``_Target``, which
 keeps the first error to be raised by us, and from then on swallows what comes. The numbers are then
 written where it has put them, without it: datasets are contiguous, since their length is known.
+
+What the file says of itself stands in it twice: as attributes, for whoever opens it with another
+program, and as one text with a checksum, which is what is read back here. Text in attributes lies
+in a heap of HDF5's, which, where it is damaged, keeps the library busy for ever.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import json
 import os
-import secrets
-import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.aside import cannot_write, no_folder, replacing, write_all
 from pliant.channels import Channel
 from pliant.errors import ModelError, Problem
-from pliant.rows import PARTIAL, Hdf5Rows, unreadable
+from pliant.rows import PARTIAL, Hdf5Rows, check_own, head, of_head, unreadable
 
 if TYPE_CHECKING:
     from pliant.reduced import Array
@@ -36,7 +39,8 @@ HDF5_ENDINGS = (".h5", ".hdf5")
 CSV_ENDINGS = (".csv",)
 ENDINGS = (*HDF5_ENDINGS, *CSV_ENDINGS)
 
-_FORMAT = 1  # of the HDF5 file
+_FORMAT = 2  # of the HDF5 file
+_TOLD = "pliant"  # the dataset with the text
 
 
 # --------------------------------------------------------------------------------------- before
@@ -53,23 +57,30 @@ def check_outputs(paths: Iterable[Path], overwrite: bool, but: Path | None = Non
 
     ``but`` is a partial file that may be there.
     """
-    problems, seen = [], set()
+    problems: list[Problem] = []
+    seen: set[Path] = set()
     for path in paths:
-        trouble = _trouble(path, overwrite, but)
-        if trouble is None and path.absolute() in seen:
+        try:
+            trouble, real = _trouble(path, overwrite, but), path.resolve()
+        except (OSError, RuntimeError) as error:  # a name too long, a link that leads to itself
+            problems.append(cannot_write(path, error).problems[0])
+            continue
+        if trouble is None and real in seen:
             trouble = "it is there twice; give every file once"
         if trouble is not None:
             problems.append(Problem(str(path), trouble))
-        seen.add(path.absolute())
+        seen.add(real)
     if problems:
         raise ModelError(problems)
 
 
 def _trouble(path: Path, overwrite: bool, but: Path | None) -> str | None:
-    folder, partial = path.absolute().parent, partial_of(path)
+    if path.is_dir() and path.suffix.lower() not in ENDINGS:
+        return "it is a folder; give the name of a file"
     if (unknown := _wrong_ending(path, ENDINGS)) is not None:
         return unknown
-    if (missing := _no_folder(path)) is not None:
+    folder, partial = path.absolute().parent, partial_of(path)
+    if (missing := no_folder(path)) is not None:
         return missing
     if path.is_dir():
         return "it is a folder; give the name of a file"
@@ -96,12 +107,6 @@ def check_ending(path: Path, endings: Sequence[str] = ENDINGS) -> None:
         raise ModelError.at(str(path), wrong)
 
 
-def _no_folder(path: Path) -> str | None:
-    if path.absolute().parent.is_dir():
-        return None
-    return f"there is no folder {path.parent}; make it first"
-
-
 def leftover(partial: Path) -> str:
     return (
         f"a run to this name was killed, or still goes on, and its rows are in {partial.name}; "
@@ -109,35 +114,7 @@ def leftover(partial: Path) -> str:
     )
 
 
-def cannot_write(path: Path, error: Exception, what_is_left: str = "") -> ModelError:
-    text = (error.strerror if isinstance(error, OSError) else None) or str(error)
-    return ModelError.at(str(path), f"cannot be written: {text}{what_is_left}")
-
-
 # ---------------------------------------------------------------------------------------- aside
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[io.FileIO]:
-    """A new file that takes the place of ``path`` if nothing goes wrong, and else is gone."""
-    if (missing := _no_folder(path)) is not None:
-        raise ModelError.at(str(path), missing)
-    if path.is_dir():
-        raise ModelError.at(str(path), "it is a folder; give the name of a file")
-    real = path.resolve()
-    aside = real.with_name(f".{real.name}.{secrets.token_hex(4)}")
-    try:
-        file = io.FileIO(aside, "x+")
-        try:
-            with file:
-                yield file
-                os.fsync(file.fileno())
-            put_in_place(aside, path)
-        except BaseException:
-            aside.unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise cannot_write(path, error) from None
 
 
 def open_aside(partial: Path, overwrite: bool) -> io.FileIO:
@@ -170,27 +147,6 @@ def hold(file: io.FileIO) -> bool:
     except OSError:  # not every file system can
         return True
     return True
-
-
-def put_in_place(aside: Path, path: Path) -> None:
-    """Gives a file that is on the disk its name, and sees that the name is on the disk too."""
-    if path.exists():
-        shutil.copymode(path, aside)
-    path = path.resolve()  # what a link points at is replaced, not the link
-    aside.replace(path)
-    with suppress(OSError):  # not every system can
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-
-
-def write_all(file: io.FileIO, data: bytes | memoryview) -> None:
-    """An unbuffered file may take less than it is given."""
-    view = memoryview(data).cast("B")
-    while view:
-        view = view[file.write(view) :]
 
 
 # ----------------------------------------------------------------------------------------- HDF5
@@ -288,6 +244,7 @@ def _lay_out(hdf5: Any, result: Result) -> list[tuple[int, slice | list[int]]]:
     for key, value in result.info.items():
         info.attrs[key] = value
     dataset("time", (count,), [0]).attrs["unit"] = "s"
+    where: list[tuple[str, int]] = [("", 0)] * len(channels)  # dataset and component
     bases: dict[str, list[int]] = {}
     for i, channel in enumerate(channels):
         bases.setdefault(channel.base, []).append(i)
@@ -295,14 +252,23 @@ def _lay_out(hdf5: Any, result: Result) -> list[tuple[int, slice | list[int]]]:
         members = [channels[i] for i in columns]
         several = len(columns) > 1 or members[0].component > 0
         shape = (count, len(columns)) if several else (count,)
-        attributes = dataset(_free_path(hdf5, base, order), shape, [1 + i for i in columns]).attrs
+        path = _free_path(hdf5, base, order)
+        for component, i in enumerate(columns):
+            where[i] = (path, component)
+        attributes = dataset(path, shape, [1 + i for i in columns]).attrs
         attributes["order"] = order
         attributes["name"] = base
         attributes["unit"] = [channel.unit for channel in members]
         attributes["component"] = [channel.component for channel in members]
-        attributes["source"] = members[0].source[0]
-        attributes["source_number"] = members[0].source[1]
-        attributes["index"] = [channel.index for channel in members]
+    told = {
+        **head(result.name, result.info, channels),
+        "warnings": list(result.warnings),
+        "rows": count,
+        "places": where,
+    }
+    text = json.dumps(told).encode()
+    stored = hdf5.create_dataset(_TOLD, data=np.frombuffer(text, np.uint8))
+    stored.attrs["crc32"] = zlib.crc32(text)
     return places
 
 
@@ -312,22 +278,6 @@ def read_hdf5(
     """Name, rows, channels, info and warnings of what ``write_hdf5`` wrote."""
     import h5py
 
-    found: list[tuple[int, list[Channel], list[tuple[str, int]]]] = []
-
-    def visit(where: str, item: Any) -> None:
-        if not isinstance(item, h5py.Dataset) or "component" not in item.attrs:
-            return
-        a = item.attrs
-        base, source = str(a["name"]), (str(a["source"]), int(a["source_number"]))
-        members = [
-            Channel(f"{base}[{part}]" if part else base, str(unit), source, int(index))
-            for part, unit, index in zip(a["component"], a["unit"], a["index"], strict=True)
-        ]
-        places = [(where, component) for component in range(len(members))]
-        if item.shape not in ((count,), (count, len(members))) or not len(members):
-            raise KeyError(f"{where} has the shape {item.shape}, time ({count},)")
-        found.append((int(a["order"]), members, places))
-
     try:
         # a Python file needs no lock, which not every file system has
         with path.open("rb") as file, h5py.File(file, "r") as hdf5:
@@ -335,20 +285,33 @@ def read_hdf5(
                 raise ModelError.at(
                     str(path), "this HDF5 file is not a result of pliant; give one of its own"
                 )
-            (count,) = hdf5["time"].shape
-            hdf5.visititems(visit)
-            name = str(hdf5.attrs["name"])
-            warnings = str(hdf5.attrs.get("warnings", "")).splitlines()
-            info: dict[str, str | float] = {
-                key: str(value) if isinstance(value, str) else float(value)
-                for key, value in hdf5["info"].attrs.items()
-            }
-    except (OSError, KeyError, ValueError, TypeError, RuntimeError) as error:
+            text = hdf5[_TOLD]
+            if text.dtype != np.uint8 or text.ndim != 1 or text.size > path.stat().st_size:
+                raise ValueError("it does not say what is in it")
+            check_own(text)
+            data = text[...].tobytes()
+            if zlib.crc32(data) != text.attrs["crc32"]:
+                raise ValueError("it is damaged: its checksum does not match")
+        told = json.loads(data)
+        name, info, channels = of_head(told)
+        warnings = [str(warning) for warning in told["warnings"]]
+        places = [("time", 0), *((str(where), int(part)) for where, part in told["places"])]
+        if len(places) != 1 + len(channels):
+            raise ValueError("it does not say where its channels are")
+        count = int(told["rows"])
+        if not 0 <= 8 * count * len(places) <= path.stat().st_size:
+            raise ValueError("it is shorter than its rows")
+        return name, Hdf5Rows(path, places, count), channels, info, warnings
+    except (
+        OSError,
+        LookupError,
+        ValueError,
+        TypeError,
+        AttributeError,
+        OverflowError,
+        RuntimeError,
+    ) as error:
         raise unreadable(path, error) from None
-    found.sort(key=lambda entry: entry[0])
-    places = [("time", 0), *(place for _, _, places in found for place in places)]
-    channels = [channel for _, members, _ in found for channel in members]
-    return name, Hdf5Rows(path, places, count), channels, info, warnings
 
 
 def _free_path(hdf5: Any, base: str, order: int) -> str:

@@ -11,6 +11,7 @@ Files are written aside and take their names when they are whole (``result_files
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -223,16 +224,19 @@ class Result(Guarded):
 
     @property
     def energy_error(self) -> float:
-        """Largest energy that appeared or vanished, relative to all that moved.
+        """Largest energy that appeared or vanished, relative to all that moved in the run.
 
-        Work of the inputs and dissipated energy are accounted for. What moved is what went in and
-        out and the largest of kinetic, strain and spring energy together, also between the rows
-        where the run has told (``info["energy_moved"]``).
+        Work of the inputs and dissipated energy are accounted for. What moves is what goes in and
+        out and the kinetic, strain and spring energy, without the flight of a model as a whole and
+        the spin of its wheels. It is found as the run goes, also between the rows; of an FMU's run
+        by the rows, relative to the largest of these energies.
         """
+        if "energy_error" in self.info:
+            return float(self.info["energy_error"])
         parts = ("kinetic", "strain", "spring", "error")
         if missing := [name for part in parts if (name := f"energy.{part}") not in self]:
             self[missing[0]]  # says what is wrong
-        scale, worst = float(self.info.get("energy_moved", 0.0)), 0.0
+        scale = worst = 0.0
         for rows in self.rows.pieces([1 + self._column[f"energy.{part}"] for part in parts]):
             scale = float(np.max(rows[:, 0] + rows[:, 1] + rows[:, 2], initial=scale))
             worst = float(np.max(np.abs(rows[:, 3]), initial=worst))
@@ -277,6 +281,8 @@ class Result(Guarded):
         """
         path = Path(path)
         try:
+            if not stat.S_ISREG(path.stat().st_mode):
+                raise OSError("not an ordinary file")
             with path.open("rb") as file:
                 head = file.read(max(len(MAGIC), len(_HDF5_MAGIC)))
             if head.startswith(MAGIC):

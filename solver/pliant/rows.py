@@ -18,7 +18,9 @@ from __future__ import annotations
 import csv
 import json
 import os
+import stat
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Protocol
@@ -89,6 +91,8 @@ class _FileRows:
     def _look(self) -> tuple[int, ...]:
         """Where a run still writes, size and time of change say nothing."""
         found = os.stat(self.path)
+        if not stat.S_ISREG(found.st_mode):
+            raise unreadable(self.path, OSError("not an ordinary file"))
         return found.st_dev, found.st_ino
 
     def open(self) -> IO[bytes]:
@@ -150,12 +154,21 @@ class Hdf5Rows(_FileRows):
                     rows = slice(first, min(first + step, self._count))
                     out = np.empty((rows.stop - rows.start, len(columns)))
                     for dataset, places in wanted.items():
+                        check_own(hdf5[dataset])
                         values = hdf5[dataset][rows].reshape(len(out), -1)
                         for place, component in places:
                             out[:, place] = values[:, component]
                     yield out
-        except (OSError, KeyError) as error:
+        except (OSError, LookupError, ValueError, TypeError, RuntimeError) as error:
             raise unreadable(self.path, error) from None
+
+
+def check_own(dataset: Any) -> None:
+    """Numbers are in the file itself, not in another one that it names."""
+    if not hasattr(dataset, "is_virtual"):
+        raise ValueError("it has no numbers where it says")
+    if dataset.external or dataset.is_virtual:
+        raise ValueError("it takes numbers from other files")
 
 
 class CsvRows(_FileRows):
@@ -172,7 +185,10 @@ class CsvRows(_FileRows):
                 last += len(block)
         self._count = max(self._count, 0)
         with self._lines() as lines:
-            self.names = next(csv.reader(lines), [])
+            try:
+                self.names = next(csv.reader(lines), [])
+            except csv.Error as error:
+                raise unreadable(path, error) from None
 
     def __len__(self) -> int:
         return self._count
@@ -181,14 +197,22 @@ class CsvRows(_FileRows):
         return _Lines(self.open(), self._end)
 
     def pieces(self, columns: Sequence[int]) -> Iterator[Array]:
+        done = 0
         with self._lines() as lines:
             reader = csv.reader(lines)
             next(reader)
-            while rows := list(islice(reader, _CSV_ROWS)):
+            while True:
                 try:
-                    yield np.array([[row[i] for i in columns] for row in rows], float)
-                except (ValueError, IndexError) as error:
+                    rows = list(islice(reader, _CSV_ROWS))
+                    if not rows:
+                        break
+                    piece = np.array([[row[i] for i in columns] for row in rows], float)
+                except (ValueError, IndexError, csv.Error) as error:
                     raise unreadable(self.path, error) from None
+                done += len(piece)
+                yield piece
+        if done != self._count:
+            raise unreadable(self.path, ValueError("its rows are not its lines"))
 
 
 class _Lines:
@@ -227,14 +251,28 @@ def journal_status(ended: str | None, warnings: Sequence[str] = ()) -> bytes:
     return (MAGIC + json.dumps(status).encode()).ljust(STATUS_SIZE)
 
 
-def journal_head(name: str, info: Mapping[str, str | float], channels: Sequence[Channel]) -> bytes:
-    """What stands before the rows."""
-    told = {
+def head(name: str, info: Mapping[str, str | float], channels: Sequence[Channel]) -> dict[str, Any]:
+    """What is told of a result, as JSON takes it."""
+    return {
         "name": name,
         "info": dict(info),
         "channels": [[c.name, c.unit, *c.source, c.index] for c in channels],
     }
-    text = json.dumps(told).encode()
+
+
+def of_head(told: Any) -> tuple[str, dict[str, str | float], list[Channel]]:
+    """Name, info and channels of what ``head`` gave; raises anything if it is something else."""
+    info = {str(k): x if isinstance(x, str) else float(x) for k, x in told["info"].items()}
+    channels = [
+        Channel(str(name), str(unit), (str(source), int(number)), int(index))
+        for name, unit, source, number, index in told["channels"]
+    ]
+    return str(told["name"]), info, channels
+
+
+def journal_head(name: str, info: Mapping[str, str | float], channels: Sequence[Channel]) -> bytes:
+    """What stands before the rows."""
+    text = json.dumps(head(name, info, channels)).encode()
     text += b" " * (-len(text) % 8)
     return journal_status(None) + len(text).to_bytes(8, "little") + text
 
@@ -247,21 +285,34 @@ def read_journal(
         with path.open("rb") as file:
             status = json.loads(file.read(STATUS_SIZE)[len(MAGIC) :])
             size = int.from_bytes(file.read(8), "little")
-            head = json.loads(file.read(size))
+            told = json.loads(file.read(size))
             first = file.tell()
             end = file.seek(0, os.SEEK_END)
-        channels = [Channel(n, unit, (s, k), i) for n, unit, s, k, i in head["channels"]]
+        name, info, channels = of_head(told)
         width = 1 + len(channels)
         rows = JournalRows(path, first, width, (end - first) // (8 * width))
-        return head["name"], head["info"], channels, rows, status["ended"], status["warnings"]
-    except (OSError, ValueError, KeyError, TypeError, OverflowError, MemoryError) as error:
+        ended = None if status["ended"] is None else str(status["ended"])
+        return name, info, channels, rows, ended, [str(text) for text in status["warnings"]]
+    except (
+        OSError,
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        OverflowError,
+        MemoryError,
+        RecursionError,
+    ) as error:
         raise unreadable(path, error) from None
 
 
 def unreadable(path: Path, error: Exception) -> ModelError:
     if isinstance(error, FileNotFoundError):
         left = path.with_name(path.name + PARTIAL)
-        hint = f"; but there is {left.name}, of a run that did not finish" if left.exists() else ""
+        hint = ""
+        with suppress(OSError):  # a name too long
+            if left.exists():
+                hint = f"; but there is {left.name}, of a run that did not finish"
         return ModelError.at(str(path), f"no such file{hint}")
     return ModelError.at(str(path), f"not a readable result file: {error}")
 

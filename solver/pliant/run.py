@@ -103,6 +103,8 @@ def simulate(
         raise ModelError.at("every", f"{show(every)} is no number of steps; give 1 or more")
     period = 1
     if control_period is not None:
+        if controller is None:
+            raise ModelError.at("control_period", "there is no controller to be called; give one")
         period = whole_steps(control_period, step, "control_period")
         if period < 1:
             raise ModelError.at("control_period", "it is shorter than a step; give a step or more")
@@ -130,7 +132,7 @@ def simulate(
         so_far = recorder.finish_after(error)
         if isinstance(error, SolverError) and so_far is not None:
             raise RunError(error, so_far) from error
-        keep(error, so_far)
+        keep(error, so_far, outputs)
         raise
     return result
 
@@ -158,6 +160,15 @@ def _control(controller: Controller, sim: Simulation) -> None:
         )
 
 
+def texts(given: Iterable[str] | str, where: str, wanted: str) -> list[str]:
+    """One text, or several."""
+    if isinstance(given, str):
+        return [given]
+    if not isinstance(given, Iterable):
+        raise ModelError.at(where, f"{show(given)} names none; give {wanted}")
+    return list(given)
+
+
 class Recorder:
     """Records rows of chosen channels from a simulation."""
 
@@ -172,13 +183,14 @@ class Recorder:
         if record is None:
             channels: Sequence[Channel] = default_channels(sim.model)
         else:
-            patterns = [record] if isinstance(record, str) else list(record)
+            patterns = texts(record, "record", "channels or patterns such as 'joint.*.q'")
             channels = choose(recordable_channels(sim.model), patterns)
         self._sim = sim
         self._reader = Reader(sim, channels)
         self._watch = DeflectionWatch(sim.model)
         self._judges = any(channel.name == "energy.error" for channel in channels)
-        self._energy_error = 0.0  # the largest of the rows, of the energy that moved
+        self._doubt_of_rows = 0.0
+        self._largest_error = 0.0  # J
         self._rows = Recording(
             sim.model.name, channels, _info(sim), rows, outputs=outputs, overwrite=overwrite
         )
@@ -190,18 +202,19 @@ class Recorder:
         row[0] = self._sim.time
         self._watch.look(self._sim.time, self._sim.kernel.q)
         if self._judges:
-            now = self._sim.kernel.energy_error_now()
-            self._energy_error = max(self._energy_error, now)
+            doubt, error, _ = self._sim.kernel.energy_error()
+            self._doubt_of_rows = max(self._doubt_of_rows, doubt)
+            self._largest_error = max(self._largest_error, error)
         self._rows.commit()
 
     def finish(self) -> Result:
         """What a complete run has recorded."""
-        self._rows.tell(energy_moved=self._sim.kernel.energy_moved)
+        self._rows.tell(energy_error=self._energy_error())
         return self._rows.finish(warnings=self._doubts())
 
     def finish_after(self, error: BaseException) -> Result | None:
         """What has been recorded by a run that an error ended."""
-        self._rows.tell(energy_moved=self._sim.kernel.energy_moved)
+        self._rows.tell(energy_error=self._energy_error())
         return self._rows.finish_after(error, self._doubts())
 
     def warn(self) -> None:
@@ -217,8 +230,12 @@ class Recorder:
         return found if doubt is None else [*found, doubt]
 
     def _doubt(self) -> str | None:
-        """By the errors that were judged and by those of the rows."""
-        return self._sim.doubt_of(max(self._sim.energy_doubt, self._energy_error))
+        return self._sim.doubt_of(max(self._sim.energy_doubt, self._doubt_of_rows))
+
+    def _energy_error(self) -> float:
+        """The largest of the run, relative to all that moved in it."""
+        _, error, moved = self._sim.kernel.energy_error()
+        return max(error, self._largest_error) / moved if moved > 0.0 else 0.0
 
 
 def _info(sim: Simulation) -> dict[str, str | float]:

@@ -31,9 +31,9 @@ from pliant.attributes import Guarded
 from pliant.compile import at_equilibrium, compile_model
 from pliant.errors import EnergyWarning, ModelError, Problem, SolverError, warn
 from pliant.handles import BodyHandle, JointHandle, LoopHandle, NodeHandle, WheelHandle
-from pliant.inputs import Inputs, InputState, Motions, MotionState
+from pliant.inputs import Inputs, InputState, Motions, MotionState, as_numbers
 from pliant.model import Model
-from pliant.motion_tables import warn_of_swings
+from pliant.motion_tables import warn_of_tables
 from pliant.options import ALGORITHMS, INTEGRATORS, NODE_ROTATIONS
 from pliant.part import show, suggest
 from pliant.reduced import Array
@@ -112,6 +112,8 @@ class Simulation(Guarded):
         "q": "use .set_state(q=...)",
         "u": "use .set_state(u=...)",
         "time": "use .advance(...) or .reset()",
+        "t": "use .time",
+        **dict.fromkeys(("dt", "h"), "use .step_size"),
         "step_size": "it is chosen once: Simulation(model, step=...)",
         "algorithm": "it is chosen once: Simulation(model, algorithm=...)",
         "integrator": "it is chosen once: Simulation(model, integrator=...)",
@@ -151,12 +153,12 @@ class Simulation(Guarded):
         )
         model = as_model(system)
         self.model = model if start is None else at_equilibrium(model)
-        warn_of_swings(self.model.mechanism)
         if step is None:
             step = default_step(self.model, integrator)
         else:
             warn_of_step(self.model, step, integrator)
         self.step_size = float(step)
+        warn_of_tables(self.model.mechanism, self.step_size)
         self.algorithm = algorithm
         self.integrator = integrator
         self.node_rotation = node_rotation
@@ -225,7 +227,9 @@ class Simulation(Guarded):
         ):
             if given is None:
                 continue
-            values = np.asarray(given, dtype=float)
+            values = as_numbers(given)
+            if values is None:
+                raise ModelError.at(what, f"{show(given)} is no array of numbers")
             if values.shape != view.shape:
                 raise ModelError.at(what, f"{values.shape} given; this model has {view.shape}")
             if not np.isfinite(values).all():
@@ -282,6 +286,10 @@ class Simulation(Guarded):
 
     def restore_state(self, saved: SavedState) -> None:
         """Goes back to a saved state of the same model and step."""
+        if not isinstance(saved, SavedState):
+            raise ModelError.at(
+                "saved state", f"{show(saved)} is none; give what save_state() gave"
+            )
         if saved.digest != self.model.digest:
             raise ModelError.at("saved state", "it belongs to another model")
         if saved.step_size != self.step_size:
@@ -289,8 +297,13 @@ class Simulation(Guarded):
                 "saved state",
                 f"it was saved at a step of {saved.step_size:g} s, not {self.step_size:g} s",
             )
-        self.kernel.set_state(saved.kernel)
-        self.inputs.restore(saved.inputs)
+        before = self.kernel.state()
+        try:
+            self.kernel.set_state(saved.kernel)
+            self.inputs.restore(saved.inputs, self.kernel.time)
+        except BaseException:
+            self.kernel.set_state(before)
+            raise
         self.motions.restore(saved.motions)
 
     # -------------------------------------------------------------------------------- advancing
@@ -428,6 +441,10 @@ def as_model(system: System | Model | str | Path) -> Model:
         from pliant.model_file import load
 
         system = load(system)
+    if not isinstance(system, System):
+        raise ModelError.at(
+            "system", f"{show(system)} is none; give a System, a Model or the path of a model file"
+        )
     return compile_model(system)
 
 

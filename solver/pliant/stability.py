@@ -65,10 +65,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import cholesky, eigh, solve_triangular
 
-from pliant._kernel import LONGEST_STEP, QUANTITIES, Kernel
+from pliant._kernel import LONGEST_STEP, QUANTITIES, SHORTEST_STEP, Kernel
 from pliant.at_rest import AtRest, Indices
 from pliant.closing import loop_signals, loop_speed_jacobian
-from pliant.errors import StepWarning, warn
+from pliant.errors import ModelError, StepWarning, warn
 from pliant.inputs import Motions
 from pliant.mechanism import TreeJoint
 from pliant.model import Model
@@ -182,7 +182,15 @@ def turning_step(model: Model, integrator: str = "leapfrog") -> float:
 def default_step(model: Model, integrator: str = "leapfrog") -> float:
     """What a model gets that is not told: a millisecond, or what it needs if that is shorter, which
     divides a millisecond."""
-    return min(DEFAULT_STEP, suggested_step(model, integrator) or DEFAULT_STEP)
+    step = min(DEFAULT_STEP, suggested_step(model, integrator) or DEFAULT_STEP)
+    if step < SHORTEST_STEP:
+        limit = step_limit(model, integrator)
+        raise ModelError.at(
+            limit.cause,
+            f"it would take steps of {step:g} s, {SHORTEST_STEP:g} s is the shortest; check its "
+            "stiffness, its damping and the masses that it moves",
+        )
+    return step
 
 
 def warn_of_step(model: Model, step: float, integrator: str) -> None:

@@ -149,7 +149,7 @@ def test_places_that_cannot_be_written_are_named(tmp_path):
     assert "there is no folder" in problems(pendulum(), tmp_path / "no" / "x.fmu")[0]
     assert "ends in .fmu" in problems(pendulum(), tmp_path / "x.zip")[0]
     (tmp_path / "taken.fmu").mkdir()
-    assert "cannot be written" in problems(pendulum(), tmp_path / "taken.fmu")[0]
+    assert "it is a folder" in problems(pendulum(), tmp_path / "taken.fmu")[0]
     assert [item.name for item in tmp_path.iterdir()] == ["taken.fmu"]
 
 

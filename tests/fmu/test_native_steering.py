@@ -270,6 +270,48 @@ def test_what_a_motion_comes_to_within_a_step_has_limits(moved, name):
     assert slave.state() == before
 
 
+@pytest.mark.parametrize("hold", [1e-3, 5e-4])
+def test_the_derivative_of_a_position_alone_is_its_rate(moved, hold):
+    """At communication steps of one internal step nothing but the position was led to its end, and
+    the others felt no motion at all."""
+    twin = Twin(pair(motion=told), OUTPUTS[:3])
+    twin.step(1000)
+    still = Twin(pair(motion=lambda t: (told(0.0)[0], 0.0, 0.0)), OUTPUTS[:3])
+    still.step(1000)
+    slave = starting(moved, told(0.0))
+    assert slave.call("fmi2ExitInitializationMode") == OK
+    for i in range(round(1.0 / hold)):
+        t = i * hold
+        slope = (told(t + hold)[0] - told(t)[0]) / hold
+        assert slave.set_real(MOTION[:1], told(t)[:1]) == OK
+        assert slave.set_input_rates(MOTION[:1], [slope]) == OK
+        assert slave.do_step(t, hold) == OK
+    off = np.abs(twin.read() - slave.get_real(OUTPUTS[:3])).max()
+    assert off < 0.02 * np.abs(twin.read() - still.read()).max()
+
+
+def test_a_motion_that_is_told_rightly_or_goes_on_by_itself_is_not_told_of(moved) -> None:
+    """At steps far below the internal one, where a jump is taken back over several of them."""
+    slave = starting(moved, [told(0.0)[0], 0.6, 0.0])
+    assert slave.call("fmi2ExitInitializationMode") == OK
+    for i in range(20):
+        assert slave.do_step(1e-4 * i, 1e-4) == OK
+    assert slave.set_real(MOTION[:1], [told(0.0)[0] + 0.1]) == OK  # once
+    for i in range(20, 40):
+        assert slave.do_step(1e-4 * i, 1e-4) in (OK, DISCARD)
+    assert not any("jumps from step to step" in text for _, _, text in slave.logged)
+
+
+def test_positions_that_are_renewed_every_other_step_only_are_told_of(moved) -> None:
+    slave = starting(moved, told(0.0))
+    assert slave.call("fmi2ExitInitializationMode") == OK
+    for i in range(1, 20):
+        told_then = told(1e-3 * (i // 2 * 2))[0]
+        assert slave.set_real(MOTION, [told_then, 0.0, 0.0]) == OK
+        assert slave.do_step(1e-3 * (i - 1), 1e-3) in (OK, DISCARD)
+    assert any("jumps from step to step" in text for _, _, text in slave.logged)
+
+
 def test_positions_without_their_rates_are_told_of_once(moved) -> None:
     slave = starting(moved, told(0.0))
     assert slave.call("fmi2ExitInitializationMode") == OK

@@ -81,15 +81,16 @@ def test_the_longest_step_is_taken_back_with_its_rounding():
 @pytest.mark.parametrize("integrator", [1, 2, 3])
 def test_a_motion_at_the_limit_of_speed_leaves_a_state_that_is_taken_back(integrator):
     data = pack(sections(arm(motion="input")))
-    rng = np.random.default_rng(4)
+    rng, done = np.random.default_rng(4), 0
     for _ in range(100):
         slave = Slave(data)
         motion = [i for i, name in enumerate(slave.names) if ".motion" in name]
         slave.set_integer([slave.names.index("solver.integrator")], [integrator])
         slave.set_real(motion, [rng.uniform(-1e3, 1e3), 1e8, 0.0])
         slave.initialize()
-        slave.step(0.0, 1e-3 * rng.uniform(0.3, 3.0))
+        done += slave.step(0.0, 1e-3 * rng.uniform(0.3, 3.0))
         slave.restore(slave.save())
+    assert done > 50
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +105,7 @@ def moving() -> tuple[Slave, bytes, int, int]:
     dofs = sum(joint.u.stop - joint.u.start for joint in model.joints)
     state = slave.save()
     end = len(numbers(state))
-    start = end - (12 + model.q_size + 3 * model.u_size + rows + 3 + dofs)
+    start = end - (13 + model.q_size + 3 * model.u_size + rows + 3 + dofs)
     return slave, state, start, end - dofs - 3
 
 
@@ -157,13 +158,3 @@ def test_limits_hold_for_parameters_that_no_variable_shows():
     values[HEAD + number] = -7.5
     with pytest.raises(ValueError, match=r"a parameter: -7\.5 is too small"):
         slave.restore(forged(state, values))
-
-
-def test_a_refused_read_does_not_change_what_the_next_step_answers():
-    slave, twin = (slave_of(gadget()) for _ in range(2))
-    for one in (slave, twin):
-        one.initialize()
-    with pytest.raises(ValueError, match="unknown"):
-        slave.get_real([len(slave.names)])
-    assert slave.step(0.0, 1e-3) == twin.step(0.0, 1e-3)
-    assert slave.save() == twin.save()

@@ -21,12 +21,14 @@ from cases.moving_systems import (
     wheel_on_hub,
 )
 
-# system, step in s, duration in s, rms error of Euler-Cromer and of the plain leapfrog in m
+# System, step in s, duration in s, rms error of Euler-Cromer and of the plain leapfrog in m, with
+# gaps of loops closed in ten steps. The swinging four-bar is as accurate with that (2.9e-4); three
+# steps, which leapfrog takes, spare fast mechanisms much more (test below).
 SYSTEMS = {
     "tree, strong vibration": (lambda: vibrating_tree(2.0), 15e-3, 6.0, 1.20, 2.41e-2),
     "tree, modest": (lambda: vibrating_tree(0.3), 15e-3, 6.0, 4.92e-3, 3.44e-5),
     "closed flexible truss": (lambda: flexible_truss(), 7.5e-3, 6.0, 2.82e-3, 6.79e-5),
-    "four-bar, swinging": (lambda: four_bar(speed=8.0), 2e-3, 3.0, 5.20e-2, 4.83e-4),
+    "four-bar, swinging": (lambda: four_bar(speed=8.0), 2e-3, 3.0, 5.20e-2, 7.5e-4),
     "four-bar, turning": (lambda: four_bar(speed=15.0), 1e-3, 1.0, 1.28e-2, 8.76e-5),
     "prescribed joint": (driven_boom, 2.5e-3, 5.0, 4.62e-2, 1.70e-4),
     "wheel": (wheel_on_hub, 2e-3, 5.0, 2.57e-3, 9.88e-6),
@@ -190,3 +192,43 @@ def test_a_held_table_keeps_the_order_of_the_integrator(integrator: str) -> None
     slopes = np.log2(np.array(errors[:-1]) / errors[1:])
     assert (slopes > order - 0.3).all()
     assert errors[0] < {"leapfrog": 1e-3, "rk4": 1e-7}[integrator]
+
+
+def linkage(size: float) -> pl.System:
+    """A crank and a rocker whose axes are not parallel, and a coupler between balls."""
+
+    def bar(length: float) -> pl.Body:
+        inertia = [0.01 * length**3, length**3 / 12, length**3 / 12]
+        return pl.Body(
+            mass=length,
+            com=[length / 2, 0, 0],
+            inertia=inertia,
+            nodes={"e": {"at": [length, 0, 0]}},
+        )
+
+    place = [1.3 * size, 0.3 * size, 0]
+    return pl.System(
+        name="linkage",
+        gravity=[0, 0, -9.81],
+        bodies={"crank": bar(0.3 * size), "coupler": bar(1.5 * size), "rocker": bar(size)},
+        joints={
+            "a": pl.Joint(type="revolute", axis="y", child="crank", start=-1.0, speed=1.0),
+            "b": pl.Joint(type="spherical", parent="crank.e", child="coupler"),
+            "c": pl.Joint(
+                type="revolute", axis=[0.3, 1, 0.2], at=place, child="rocker", start=-1.3
+            ),
+        },
+        loops={
+            "d": pl.Loop(
+                type="spherical", parent="coupler.e", child="rocker.e", closed_by=["b", "c"]
+            )
+        },
+    )
+
+
+@pytest.mark.parametrize(("size", "error"), [(0.05, 0.02), (0.1, 0.02), (0.5, 1e-3)])
+def test_small_linkages_that_pass_extreme_positions_fast_are_followed(size: float, error: float):
+    """With gaps closed in ten steps the position of the first was off by 24 %, without a word."""
+    exact = motion_of(linkage(size), 1e-4, 2.0, "rk4")
+    off = np.abs(motion_of(linkage(size), 1e-3, 2.0, "leapfrog") - exact).max()
+    assert off < error * np.ptp(exact, axis=0).max()

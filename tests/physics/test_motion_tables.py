@@ -177,6 +177,24 @@ def test_a_table_whose_curve_swings_far_beyond_its_rows_is_warned_of(tmp_path):
 @pytest.mark.parametrize(
     "table",
     [
+        {"times": [0.5, 0.5001], "position": [0, 0.3]},
+        {"times": [0, 0.5, 0.502, 1.5], "position": [0, 0, 0.3, 0.3], "rate": [0, 0, 0, 0]},
+        {
+            "times": (np.arange(101) * 1e-2).tolist(),
+            "position": np.sin(np.arange(101) * 1e-2).tolist(),
+            "rate": [0] * 101,
+        },
+    ],
+)
+def test_a_table_that_goes_where_its_rates_do_not_lead_is_warned_of(table):
+    """Within the first, what hangs on the cart felt nothing of 0.3 m."""
+    with pytest.warns(pl.PliantWarning, match=r"joints\.rail\.motion: within the step of"):
+        pl.Simulation(led(**table), 1e-2)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
         {"times": [0, 1, 1.01, 3], "position": [0, 0, 1, 1], "rate": [0, 0, 0, 0]},
         {"times": [0, 1], "position": [0, 5]},
         {"times": [0, 1, 2, 3], "position": [0, 0, 1, 1]},

@@ -86,6 +86,61 @@ def test_a_typo_is_answered_with_what_was_meant(sim, path, typed, meant):
 
 
 @pytest.mark.parametrize(
+    ("path", "typed", "meant"),
+    [
+        ("joint slew", "velocity", "use .rate"),
+        ("joint slew", "q", "use .position"),
+        ("joint slew", "tau", "use .effort"),
+        ("joint slew", "xyz", "known: "),
+        ("node post.head", "pos", "use .position"),
+        ("node post.head", "omega", "use .angular_velocity"),
+        ("wheel post.rw1", "velocity", "use .speed"),
+        ("the simulation", "t", "use .time"),
+        ("the simulation", "dt", "use .step_size"),
+    ],
+)
+def test_a_name_of_other_programs_is_answered_with_ours(sim, path, typed, meant):
+    with pytest.raises(pl.ModelError, match=f"has no '{typed}'; .*{meant}"):
+        getattr(HANDLES[path](sim), typed)
+
+
+def test_what_is_set_as_a_whole_cannot_be_written_into(sim):
+    """The write would be lost, and the motor dead without a word."""
+    with pytest.raises(ValueError, match="read-only"):
+        sim.joint("hang").effort[0] = 7.0
+    with pytest.raises(ValueError, match="read-only"):
+        sim.node("post.head").applied.force[0] = 7.0
+
+
+def test_a_load_that_is_refused_in_part_is_refused(sim):
+    node = sim.node("post.head")
+    with pytest.raises(pl.ModelError, match="torque"):
+        node.apply(force=[1, 2, 3], torque=[float("nan"), 0, 0])
+    assert not node.applied.force.any()
+
+
+@pytest.mark.parametrize("wrong", [True, [True], "1", None])
+def test_true_and_texts_are_no_inputs(sim, wrong):
+    with pytest.raises(pl.ModelError, match="is no input"):
+        sim.joint("slew").torque = wrong
+
+
+def test_things_of_another_kind_are_refused_in_words(sim):
+    for call, message in (
+        (lambda: pl.Simulation({"bodies": {}}), "give a System, a Model or the path"),
+        (lambda: sim.restore_state(3), r"give what save_state\(\) gave"),
+        (lambda: sim.set_state(u=["0.5"] * len(sim.u)), "no array of numbers"),
+        (lambda: pl.simulate(sim.model, 0.1, record=3), "record: 3 names none"),
+        (lambda: pl.simulate(sim.model, 0.1, output=3), "output: 3 is no file"),
+        (lambda: pl.simulate(sim.model, 0.1, control_period=0.01), "there is no controller"),
+    ):
+        with pytest.raises(pl.ModelError, match=message):
+            call()
+    with pytest.raises(TypeError, match=r"Joint takes its fields by name: Joint\(type=\.\.\.\)"):
+        pl.Joint("revolute")
+
+
+@pytest.mark.parametrize(
     ("path", "name", "remedy"),
     [
         ("joint slew", "angle", r"'angle' can be read, not set; set torque, .* sim\.set_state"),

@@ -322,7 +322,8 @@ def test_a_prescribed_loop_moves_as_told_and_tells_its_effort():
     for name in "abd":
         assert sim.joint(name).angle == pytest.approx(free.joint(name).angle, abs=1e-15)
     free.loop("c").effort = float(sim.loop("c").effort)
-    np.testing.assert_allclose(free.evaluate(), sim.evaluate(), rtol=0, atol=1e-11)
+    # rounding of the gap, pulled to zero within 3 ms
+    np.testing.assert_allclose(free.evaluate(), sim.evaluate(), rtol=0, atol=1e-10)
     sim.advance(1.0)
     relative = sim.joint("d").angle - sim.joint("a").angle - sim.joint("b").angle
     # the gap that stabilisation leaves at a step of 1 ms

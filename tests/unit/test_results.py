@@ -166,10 +166,23 @@ def test_an_incomplete_state_is_refused(system):
         _ = result.q
 
 
-def test_the_energy_error_is_relative_to_the_energy_in_motion(result):
+def test_the_energy_error_is_that_of_the_run_and_else_that_of_the_rows(result):
     assert 0.0 < result.energy_error < 1e-6
+    assert result.energy_error == result.info["energy_error"]
+    del result.info["energy_error"]
     scale = (result["energy.kinetic"] + result["energy.strain"]).max()
     assert result.energy_error == np.abs(result["energy.error"]).max() / scale
+
+
+def test_the_energy_error_of_a_run_does_not_depend_on_what_is_recorded():
+    rail = pl.Joint(
+        type="prismatic", axis="x", child="cart", speed=1.0, spring={"stiffness": 400.0}
+    )
+    body = pl.Body(mass=1, inertia=[1, 1, 1])
+    cart = pl.System(name="cart", bodies={"cart": body}, joints={"rail": rail})
+    errors = [pl.simulate(cart, 5.0, 5e-3, every=every).energy_error for every in (1, 10, 1000)]
+    assert errors[0] == pytest.approx((0.5 * 20.0 * 5e-3) ** 2, rel=0.05)  # (h omega / 2)^2
+    assert errors[1:] == pytest.approx([errors[0]] * 2, rel=0.3)
 
 
 # -------------------------------------------------------------------------------------- files

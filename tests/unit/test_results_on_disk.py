@@ -468,7 +468,8 @@ def test_rows_that_go_to_files_are_those_of_a_run_in_memory(
             assert np.array_equal(one.time, plain.time)
             assert np.array_equal(one.data, plain.data)
             assert np.array_equal(one["node.lower.head.r"], plain["node.lower.head.r"])
-            assert one.energy_error == plain.energy_error
+            # CSV does not know what moved between the rows
+            assert one.energy_error == pytest.approx(plain.energy_error, rel=1e-3)
         assert np.array_equal(result.u, plain.u)
     assert Result.load("x.h5").info == Result.from_hdf5("x.h5").info == plain.info
     assert Result.load("x.h5").channels == plain.channels
@@ -535,3 +536,102 @@ def test_a_doubtful_energy_error_is_a_warning_and_stays_with_the_result() -> Non
     assert "'pliant check' names the limit" in text
     assert Result.load("x.h5").warnings == result.warnings
     assert pl.simulate(system, 5.0, 1e-3).warnings == ()
+
+
+def test_recovery_does_not_write_over_what_it_reads(here: Path) -> None:
+    pl.simulate("arm.yaml", 0.1, output="x.csv")
+    Path("x.csv").rename("x.csv.partial")
+    Path("y.csv").symlink_to("x.csv.partial")
+    code, _, err = call("recover", "x.csv.partial", "-o", "y.csv", "--force")
+    assert code == 1
+    assert err.endswith("y.csv: it is x.csv.partial itself; give another name\n")
+    assert len(Result.load("x.csv.partial")) == 101
+
+
+@pytest.mark.parametrize("name", ["x.h5", "x.csv", "x.h5.partial"])
+def test_what_is_no_file_is_not_waited_for(name: str) -> None:
+    os.mkfifo(name)
+    with pytest.raises(pl.ModelError, match="not an ordinary file"):
+        Result.load(name)
+    assert call("plot", name)[0] == call("channels", name)[0] == 1
+
+
+@pytest.mark.parametrize("name", ["", ".", "folder", "a" * 300 + ".h5", "loop.h5"])
+def test_names_that_no_file_can_have_are_refused_in_a_sentence(here: Path, name: str) -> None:
+    (here / "folder").mkdir()
+    Path("loop.h5").symlink_to("loop.h5")
+    code, _, err = call("run", "arm.yaml", "-d", "0.1", "-q", "-o", name)
+    assert code == 1
+    assert len(err.splitlines()) == 1
+    assert err.startswith(f"{name or '.'}: ")
+
+
+def test_rows_that_are_not_lines_are_refused() -> None:
+    Path("x.csv").write_text('time,a\n0,1\n"1\n\n\n",2\n2,3\n')
+    with pytest.raises(pl.ModelError, match="not a readable result file"):
+        _ = Result.load("x.csv").data
+
+
+def test_a_sector_lost_in_a_finished_file_is_answered_at_once(here: Path) -> None:
+    """HDF5 itself looks for text in a damaged heap for ever."""
+    pl.simulate("arm.yaml", 0.1, output="x.h5")
+    program = """if True:
+        import pathlib, warnings
+        import pliant as pl
+        whole, answers = pathlib.Path("x.h5").read_bytes(), []
+        for first in range(0, len(whole), 512):
+            damaged = bytearray(whole)
+            damaged[first : first + 512] = bytes(512)
+            pathlib.Path("y.h5").write_bytes(damaged)
+            try:
+                answers.append(len(pl.Result.load("y.h5").data))
+            except pl.ModelError:
+                answers.append(0)
+        print(len(answers), set(answers))
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120
+    )
+    sectors = -(-Path("x.h5").stat().st_size // 512)
+    assert done.stdout == f"{sectors} {{0, 101}}\n", done.stderr
+
+
+def test_an_exception_says_where_the_rows_are() -> None:
+    def control(sim: pl.Simulation) -> None:
+        if sim.time > 0.0305:
+            raise RuntimeError("boom")
+
+    with pytest.raises(RuntimeError, match="boom") as caught:
+        pl.simulate("arm.yaml", 0.1, every=1, controller=control, output="x.h5")
+    if sys.version_info >= (3, 11):
+        assert caught.value.__notes__ == ["31 rows up to t = 0.03 s are kept in x.h5"]
+
+
+def test_what_is_saved_and_drawn_replaces_a_file_only_when_whole(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = pl.simulate("arm.yaml", 0.1)
+    result.plot(path="x.png")
+    before = {name: Path(name).read_bytes() for name in ("x.png", "arm.yaml")}
+    arm = pl.load("arm.yaml")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pliant.aside.os.fsync", full)
+    for write in (lambda: result.plot(path="x.png"), lambda: pl.save(arm, "arm.yaml")):
+        with pytest.raises(pl.ModelError, match="cannot be written: No space left on device"):
+            write()
+    assert {name: Path(name).read_bytes() for name in before} == before
+    assert sorted(os.listdir()) == ["arm.yaml", "x.png"]
+    with pytest.raises(pl.ModelError, match="there is no folder none"):
+        pl.save(arm, "none/arm.yaml")
+
+
+def test_channels_of_csv_and_partial_results_are_listed() -> None:
+    pl.simulate("arm.yaml", 0.1, output=["x.csv", "x.h5"])
+    Path("x.csv").rename("x.csv.partial")
+    for name in ("x.csv.partial", "x.h5"):
+        code, out, _ = call("channels", name, "energy.kinetic")
+        assert code == 0
+        assert "energy.kinetic" in out

@@ -577,6 +577,34 @@ def cart_and_bob() -> pl.System:
     )
 
 
+@pytest.mark.parametrize("wrong", [None, "a", (0.1, 1.0), ((1, 2), 0.0, 0.0)])
+def test_a_motion_function_that_goes_wrong_later_is_named_with_the_time(wrong):
+    system = turned_by(lambda t: (t, 1.0, 0.0) if t < 0.05 else wrong)
+    with pytest.raises(pl.PliantError, match=r"hinge motion: its function gives .* at t = 0\.05 s"):
+        pl.simulate(system, 0.1, 1e-3)
+
+
+def test_a_state_that_cannot_be_restored_leaves_the_simulation_as_it_was():
+    sim = pl.Simulation(cart_and_bob())
+    fails = False
+
+    def effort(t: float) -> float:
+        if fails:
+            raise RuntimeError("no more")
+        return 1.0
+
+    sim.joint("hinge").torque = effort
+    sim.advance(0.1)
+    saved = sim.save_state()
+    sim.advance(0.1)
+    before, fails = sim.q.copy(), True
+    with pytest.raises(RuntimeError, match="no more"):
+        sim.restore_state(saved)
+    assert np.array_equal(sim.q, before)
+    assert sim.time == pytest.approx(0.2)
+    assert sim.inputs.is_varying
+
+
 def test_a_motion_from_outside_is_part_of_a_saved_state_and_taken_back_by_a_reset():
     sim = pl.Simulation(cart_and_bob())
     sim.joint("rail").move(0.0, 1.0)

@@ -129,6 +129,8 @@ def _problems(entries: Sequence[zipfile.ZipInfo], end: int) -> Iterator[str]:
 
 def _share_bytes(entries: Sequence[zipfile.ZipInfo], end: int) -> bool:
     """Whether an entry reaches into the next one, or into the directory."""
+    if not entries:
+        return False
     ordered = sorted(entries, key=lambda entry: entry.header_offset)
     starts = [*(entry.header_offset for entry in ordered[1:]), end]
     return any(

@@ -12,12 +12,12 @@ runs ``pliant.fmu.python_slave`` in the Python of the machine, where pliant must
 
 from __future__ import annotations
 
-import os
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from pliant.aside import replacing
 from pliant.data_file import pack
 from pliant.errors import ModelError, Problem
 from pliant.fmu.binaries import native_binaries
@@ -32,7 +32,7 @@ from pliant.model_description import (
     model_identifier,
     table_sections,
 )
-from pliant.motion_tables import warn_of_swings
+from pliant.motion_tables import warn_of_tables
 from pliant.part import suggest
 from pliant.simulation import as_model
 from pliant.stability import default_step, step_limits, suggested_step, warn_of_step
@@ -110,13 +110,13 @@ def variable_table(system: System | Model, **settings: Any) -> VariableTable:
     """The table that an FMU of a system has; ``settings`` as those of ``export_fmu``."""
     chosen, model = _chosen(system, settings), as_model(system)
     values = {key: getattr(chosen, key) for key in Fmu.model_fields}
-    warn_of_swings(model.mechanism)
     limits = step_limits(model)
     suggested = suggested_step(model, chosen.integrator)
     if chosen.step is None:
         values["step"] = default_step(model, chosen.integrator)
     else:
         warn_of_step(model, chosen.step, chosen.integrator)
+    warn_of_tables(model.mechanism, values["step"])
     options = TableOptions(**values, h_suggested=suggested, step_limits=limits)
     return VariableTable.build(model, options)
 
@@ -135,19 +135,9 @@ def _chosen(system: System | Model, settings: Mapping[str, Any]) -> Fmu:
 
 
 def _write(target: Path, files: Mapping[str, bytes]) -> None:
-    """Writes beside the target first, so that a failure leaves an old file as it was."""
-    if not target.absolute().parent.is_dir():
-        raise ModelError.at(str(target), f"there is no folder {target.parent}; make it first")
-    partial = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
-            for info, content in _entries(files):
-                archive.writestr(info, content)
-        partial.replace(target)
-    except OSError as error:
-        raise ModelError.at(str(target), f"cannot be written: {error.strerror}") from None
-    finally:
-        partial.unlink(missing_ok=True)
+    with replacing(target) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for info, content in _entries(files):
+            archive.writestr(info, content)
 
 
 def _entries(files: Mapping[str, bytes]) -> Iterator[tuple[zipfile.ZipInfo, bytes]]:

@@ -23,9 +23,12 @@ def is_cut_short(head: bytes, size: int) -> bool:
     """
     if not head.startswith(_ELF64):
         return False
-    try:
-        place, row, rows = _TABLE.unpack_from(head)
-        segments = [_SEGMENT.unpack_from(head, place + i * row) for i in range(rows)]
-    except (struct.error, OverflowError):  # the table lies beyond the end
+    if len(head) < _TABLE.size:
         return True
+    place, row, rows = _TABLE.unpack_from(head)
+    if place + rows * row > size:
+        return True
+    if row < _SEGMENT.size or place + rows * row > len(head):
+        return False  # no linker puts it there; what it says cannot be known from the head
+    segments = [_SEGMENT.unpack_from(head, place + i * row) for i in range(rows)]
     return any(kind == _LOADED and start + length > size for kind, start, length in segments)
