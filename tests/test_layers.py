@@ -19,7 +19,7 @@ SOLVER = ROOT / "solver" / "pliant"
 DESCRIPTION = ROOT / "model_description" / "pliant" / "model_description"
 
 ABOVE = ("pliant.fmu", "pliant.model_description", "pliant.demos")
-ON_TOP = {"cli", "cli_channels", "cli_fmu", "completion", "__init__"}
+ON_TOP = {"cli", "cli_channels", "cli_fmu", "completion", "__init__", "__main__"}
 # what model_description may see of pliant: the model, not how it is written, solved or run
 MODEL_SIDE = {
     "pliant.__version__",

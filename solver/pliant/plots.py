@@ -60,6 +60,7 @@ _QUANTITIES = {
 }
 _DEFAULT = ("joint.*.q", "joint.*.tau", "joint.*.f", "wheel.*.tau", "body.*.eta", "energy")
 _NO_PICTURES = {"gif", "raw", "rgba"}  # one frame of a film, bare bytes
+_MOST_PANELS = 60  # matplotlib takes a tenth of a second each
 _LEGEND_ROWS = 14  # lines named in a panel's legend; the rest are counted
 
 
@@ -83,6 +84,12 @@ def plot_result(
     panels = _panels(channels)
     if not panels:
         raise ModelError.at("plot", "there is nothing to draw; record some channels")
+    if len(panels) > _MOST_PANELS:
+        raise ModelError.at(
+            "plot",
+            f"{len(panels)} quantities, more than {_MOST_PANELS} in a picture; name the channels "
+            "to draw ('pliant channels' lists them)",
+        )
     columns = 1 if len(panels) < 3 else 2
     rows = -(-len(panels) // columns)
     # A Figure of its own instead of pyplot: no global state, no window, works in any thread.

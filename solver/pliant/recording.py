@@ -183,11 +183,12 @@ def keep(error: BaseException, result: Result | None, outputs: Sequence[Path] = 
 
 
 def reason(error: BaseException) -> str:
-    """How a run ended, in a line."""
+    """How a run ended, in a line that any file can hold."""
     if isinstance(error, KeyboardInterrupt):
         return "interrupted" + (f" by {error}" if str(error) else "")
     text = str(error) if isinstance(error, PliantError) else f"{type(error).__name__}: {error}"
-    return " ".join(text.split())[:500]
+    line = " ".join(text.split())[:500]
+    return "".join(c if c.isprintable() else "?" for c in line)
 
 
 # -------------------------------------------------------------------------------------- keepers

@@ -262,12 +262,21 @@ def head(name: str, info: Mapping[str, str | float], channels: Sequence[Channel]
 
 def of_head(told: Any) -> tuple[str, dict[str, str | float], list[Channel]]:
     """Name, info and channels of what ``head`` gave; raises anything if it is something else."""
-    info = {str(k): x if isinstance(x, str) else float(x) for k, x in told["info"].items()}
+    info = {_text(k): _text(x) if isinstance(x, str) else float(x) for k, x in told["info"].items()}
     channels = [
-        Channel(str(name), str(unit), (str(source), int(number)), int(index))
+        Channel(_text(name), _text(unit), (_text(source), int(number)), int(index))
         for name, unit, source, number, index in told["channels"]
     ]
-    return str(told["name"]), info, channels
+    return _text(told["name"]), info, channels
+
+
+def _text(told: Any) -> str:
+    """What any file can hold: JSON can say halves of characters, and zeros, which end texts of C."""
+    text = str(told)
+    text.encode()
+    if "\0" in text:
+        raise ValueError(f"{text!r:.80} has a zero in it")
+    return text
 
 
 def journal_head(name: str, info: Mapping[str, str | float], channels: Sequence[Channel]) -> bytes:
@@ -291,8 +300,8 @@ def read_journal(
         name, info, channels = of_head(told)
         width = 1 + len(channels)
         rows = JournalRows(path, first, width, (end - first) // (8 * width))
-        ended = None if status["ended"] is None else str(status["ended"])
-        return name, info, channels, rows, ended, [str(text) for text in status["warnings"]]
+        ended = None if status["ended"] is None else _text(status["ended"])
+        return name, info, channels, rows, ended, [_text(text) for text in status["warnings"]]
     except (
         OSError,
         ValueError,

@@ -46,9 +46,11 @@ def call(*arguments: object) -> tuple[int, str, str]:
     return outcome.exit_code, outcome.stdout, outcome.stderr
 
 
-def test_the_installed_command_answers():
-    command = [str(Path(sys.executable).with_name("pliant")), "--version"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+@pytest.mark.parametrize(
+    "command", [[str(Path(sys.executable).with_name("pliant"))], [sys.executable, "-m", "pliant"]]
+)
+def test_the_installed_command_answers(command):
+    done = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
     assert done.stdout == f"pliant {pl.__version__}\n"
 
 

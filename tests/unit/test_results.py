@@ -295,6 +295,15 @@ def test_the_default_plot_leaves_out_what_stays_zero(result):
     assert "gravity" not in labels
 
 
+def test_more_panels_than_anyone_looks_at_are_refused_before_an_hour_of_drawing():
+    names = [f"other.tool{i}.quantity{i}" for i in range(5000)]
+    channels = [Channel(name, "", ("result", 0), i) for i, name in enumerate(names)]
+    many = Result("many", np.zeros(2), np.zeros((2, 5000)), channels, {})
+    with pytest.raises(pl.ModelError, match="5000 quantities, more than 60 .*name the channels"):
+        many.plot()
+    assert len(many.plot(names[:3]).axes) == 4
+
+
 def test_a_picture_that_cannot_be_written_is_a_clear_error(result, tmp_path):
     with pytest.raises(pl.ModelError, match=r"there is no folder .*none; make it first"):
         result.plot("energy", tmp_path / "none" / "x.png")

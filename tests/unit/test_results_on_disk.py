@@ -24,6 +24,7 @@ from pliant import recording, result_files
 from pliant.channels import Channel
 from pliant.cli import app
 from pliant.results import Result
+from pliant.rows import journal_head, journal_status
 from pliant.run import RunError
 
 ARM = """\
@@ -536,6 +537,40 @@ def test_a_doubtful_energy_error_is_a_warning_and_stays_with_the_result() -> Non
     assert "'pliant check' names the limit" in text
     assert Result.load("x.h5").warnings == result.warnings
     assert pl.simulate(system, 5.0, 1e-3).warnings == ()
+
+
+@pytest.mark.parametrize("where", ["name", "key", "value", "channel", "unit", "ended", "warning"])
+@pytest.mark.parametrize("text", ["a\0b", "a\ud800"])
+@pytest.mark.parametrize("name", ["x.h5", "x.csv"])
+def test_texts_that_no_file_can_hold_are_refused_in_partial_files(
+    name: str, text: str, where: str
+) -> None:
+    here = {where: text}
+    head = journal_head(
+        here.get("name", "x"),
+        {here.get("key", "k"): here.get("value", "v")},
+        [Channel(here.get("channel", "a"), here.get("unit", "m"), ("time", 0), 0)],
+    )
+    status = journal_status(here.get("ended"), [here.get("warning", "w")])
+    partial = Path(f"{name}.partial")
+    partial.write_bytes(status + head[len(status) :] + np.arange(20.0).tobytes())
+    code, _, err = call("recover", partial)
+    assert code == 1
+    assert f"{partial}: not a readable result file: " in err
+    assert sorted(os.listdir()) == ["arm.yaml", partial.name]
+
+
+@pytest.mark.parametrize("name", ["x.h5", "x.csv"])
+def test_how_a_run_ended_is_kept_whatever_the_exception_says(name: str) -> None:
+    def controller(sim: pl.Simulation) -> None:
+        if sim.time > 0.1:
+            raise RuntimeError("bo\0om \ud800\n there")
+
+    with pytest.raises(RuntimeError, match="bo"):
+        pl.simulate("arm.yaml", 1.0, controller=controller, output=name)
+    assert len(Result.load(name)) > 100
+    if name == "x.h5":
+        assert Result.load(name).info["ended"] == "RuntimeError: bo?om ? there"
 
 
 def test_recovery_does_not_write_over_what_it_reads(here: Path) -> None:
