@@ -60,7 +60,7 @@ _QUANTITIES = {
 }
 _DEFAULT = ("joint.*.q", "joint.*.tau", "joint.*.f", "wheel.*.tau", "body.*.eta", "energy")
 _NO_PICTURES = {"gif", "raw", "rgba"}  # one frame of a film, bare bytes
-_MOST_PANELS = 60  # matplotlib takes a tenth of a second each
+_MOST_PANELS = 60  # more than anyone looks at, and each takes its time to draw
 _LEGEND_ROWS = 14  # lines named in a panel's legend; the rest are counted
 
 
