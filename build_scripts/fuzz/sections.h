@@ -23,16 +23,21 @@ inline uint64_t fnv1a(const char* bytes, std::size_t size,
   return hash;
 }
 
+// Forged indices lead anywhere, also below zero.
+inline bool has_word(const Bytes& bytes, std::size_t at, std::size_t size) {
+  return size <= bytes.size() && at <= bytes.size() - size;
+}
+
 template <class T>
 T word_at(const Bytes& bytes, std::size_t at) {
   T x{};
-  if (at + sizeof x <= bytes.size()) std::memcpy(&x, bytes.data() + at, sizeof x);
+  if (has_word(bytes, at, sizeof x)) std::memcpy(&x, bytes.data() + at, sizeof x);
   return x;
 }
 
 template <class T>
 void set_word(Bytes& bytes, std::size_t at, T x) {
-  if (at + sizeof x <= bytes.size()) std::memcpy(bytes.data() + at, &x, sizeof x);
+  if (has_word(bytes, at, sizeof x)) std::memcpy(bytes.data() + at, &x, sizeof x);
 }
 
 // Makes the size and the checksum of a data file what they ought to be.
