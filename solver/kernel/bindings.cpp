@@ -362,7 +362,7 @@ NB_MODULE(_kernel, module) {
       .def("energy_error",
            [](Kernel& k) {
              const pliant::EnergyError found = k.stepper().energy_error();
-             return std::make_tuple(found.doubt, found.largest, found.moved);
+             return std::make_tuple(found.largest, found.moved);
            })
       .def_prop_ro("is_sane", [](Kernel& k) { return k.stepper().accepts(k.stepper().state()); })
       .def("mass_matrix",

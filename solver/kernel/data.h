@@ -122,6 +122,7 @@ struct Data {
         loop_freedom(m.loop_freedoms.size()),
         loop_target(m.loop_rows.size()),
         loop_angle(m.loop_rows.size()),
+        loop_turned(m.loop_freedoms.size()),
         row_jacobian(m.loops.size() * static_cast<std::size_t>(m.u_size)),
         column(m.loops.size() * static_cast<std::size_t>(m.u_size)),
         column_sum(m.u_size),
@@ -146,8 +147,8 @@ struct Data {
            field_bias.bytes() + field_mass.bytes() + field_column.bytes() + field_product.bytes() +
            psi.bytes() + loaded.bytes() + pack_rhs.bytes() + node_column.bytes() +
            pack_rows.bytes() + path.bytes() + loop_row.bytes() + loop_freedom.bytes() +
-           loop_target.bytes() + loop_angle.bytes() + column.bytes() + column_sum.bytes() +
-           row_jacobian.bytes() + kinematic_matrix.bytes() + lambda_matrix.bytes() +
+           loop_target.bytes() + loop_angle.bytes() + loop_turned.bytes() + column.bytes() +
+           column_sum.bytes() + row_jacobian.bytes() + kinematic_matrix.bytes() + lambda_matrix.bytes() +
            lambda_factor.bytes() + multiplier.bytes() + multiplier_scratch.bytes() +
            row_scratch.bytes() + row_bias.bytes() + row_bias_before.bytes() + pivot_scale.bytes() +
            pivot_order.bytes();
@@ -190,6 +191,7 @@ struct Data {
   Buffer<LoopFreedomWork<T>> loop_freedom;
   Buffer<LoopTarget<T>> loop_target;
   Buffer<T> loop_angle;  // prescribed about the first free axis, for rows of kind rotation
+  Buffer<double> loop_turned;  // where angles were last, to know in which turn they are
   Buffer<Pack<T>> row_jacobian, column;
   Buffer<T> column_sum;
   Buffer<double> kinematic_matrix;  // its factors, in pivot_order

@@ -18,7 +18,9 @@ class State {
         u_size_(m.u_size),
         live_(m.live_count),
         rows_(static_cast<int32_t>(m.loop_rows.size())),
-        block_(kHeader + m.q_size + 3 * m.u_size + rows_ + 3 * m.live_count + m.dof_count) {}
+        dofs_(m.dof_count),
+        block_(kHeader + m.q_size + 3 * m.u_size + rows_ + 3 * m.live_count + m.dof_count +
+               static_cast<int32_t>(m.loop_freedoms.size())) {}
 
   // Time is base + steps * step: it does not gather rounding errors.
   double& time_base() { return block_[0]; }
@@ -56,6 +58,7 @@ class State {
   double* row_bias() { return earlier() + u_size_; }     // of loops, when `previous` was evaluated
   double* motion_start() { return row_bias() + rows_; }  // of motions moved from outside
   double* locked() { return motion_start() + 3 * live_; }  // 1 for every freedom that is locked
+  double* turned() { return locked() + dofs_; }  // of loops, where their angles were last
 
   // Whether a run could have left these numbers.
   bool is_sane(const Model& m) {
@@ -80,7 +83,8 @@ class State {
         all(u(), u_size_, within(kWithRounding * kLargestSpeed)) &&
         all(previous(), 2 * u_size_, within(kLargestAcceleration)) &&
         all(row_bias(), rows_, within(kLargestEnergy)) && motions_are_sane(motion_start()) &&
-        all(locked(), m.dof_count, [](double x) { return x == 0.0 || x == 1.0; });
+        all(locked(), m.dof_count, [](double x) { return x == 0.0 || x == 1.0; }) &&
+        all(turned(), static_cast<int32_t>(m.loop_freedoms.size()), within(kLargestCoordinate));
     for (const QuaternionRun& run : m.quaternion_runs) {
       double square = 0.0;
       for (int32_t k = 0; k < 4; ++k) square += q()[run.q0 + k] * q()[run.q0 + k];
@@ -90,7 +94,8 @@ class State {
       for (int32_t k = 0; k < b.dofs; ++k) {
         const bool locked_here = locked()[b.dof0 + k] != 0.0;
         const bool prescribed = m.dofs[b.dof0 + k].drive != kFreeDrive;
-        sane = sane && locked_here == (locked()[b.dof0] != 0.0) && !(locked_here && prescribed);
+        sane = sane && locked_here == (locked()[b.dof0] != 0.0) && !(locked_here && prescribed) &&
+               !(locked_here && u()[b.u0 + k] != 0.0);
       }
     }
     return sane;
@@ -112,7 +117,7 @@ class State {
   static constexpr int32_t kHeader = 13;
   static constexpr double kMostSteps = 9007199254740992.0;  // beyond it a count does not count on
   static bool within_age(double age) { return age >= 0.0 && age <= 10.0 * kLongestStep; }
-  int32_t q_size_, u_size_, live_, rows_;
+  int32_t q_size_, u_size_, live_, rows_, dofs_;
   Buffer<double> block_;
 };
 
@@ -243,6 +248,19 @@ class Dynamics {
       const bool locked = state.locked()[i] != 0.0;
       d.held[i] = locked || m.dofs[i].drive != kFreeDrive ? 1 : 0;
       if (locked) d.dof[i].acceleration = 0.0;
+    }
+  }
+
+  // Loops count their turns from step to step: less than half a turn in each.
+  void keep_turned() {
+    for (std::size_t i = 0; i < m.loop_freedoms.size(); ++i) {
+      if (counts_turns(m.loop_freedoms[i])) state.turned()[i] = d.loop_freedom[i].position;
+    }
+  }
+  void turn_to_start() {
+    for (std::size_t i = 0; i < m.loop_freedoms.size(); ++i) {
+      const LoopFreedom& free = m.loop_freedoms[i];
+      state.turned()[i] = counts_turns(free) ? expected_angle(free.dof) : 0.0;
     }
   }
 
@@ -432,6 +450,7 @@ class Dynamics {
     d.correction = d.damping_time = d.bias_trend = 0.0;
     drive(t, since, d.q.data(), d.u.data());
     d.loop_time = loop_time();
+    std::copy_n(state.turned(), m.loop_freedoms.size(), d.loop_turned.begin());
     for (const LoopConst& loop : m.loops) drive_loop(m, loop, t, 0.0, d);
   }
 

@@ -17,6 +17,11 @@
 // has grown by kGrowth since it was last asked. I_i is the largest inertia that the speed u_i can
 // move, so that of n speeds 2 K <= n m in every position: no step passes unseen that makes much
 // more energy than there was.
+//
+// What sets out from rest has moved little more energy in its first step than the error of that
+// step, however right it is. So only what has not grown for kStepsBetween steps is judged to be
+// doubtful, by the largest error so far; and what grows is lost by an error that counts beside the
+// energies and forces at hand.
 #pragma once
 
 #include <cmath>
@@ -27,8 +32,12 @@ namespace pliant::PLIANT_ISA {
 
 constexpr double kStepsBetween = 64.0;
 constexpr double kGrowth = 4.0;
-// Of all energies in (1): less is rounding.
+// Of all energies in (1), and of what the forces at hand would do over the size of the model: less
+// is rounding; less is a motion that sets out.
 constexpr double kRoundingOfEnergy = 1e-9;
+constexpr double kSettingOut = 1e-6;
+// Of the size of the model, a second: what stands still moves by rounding, but slower.
+constexpr double kStanding = 1e-9;
 // Sine of the angle between the third axis of a joint and the plane of the others below which its
 // angles are no measure of rotation any more.
 constexpr double kAxesLinedUp = 0.1;
@@ -168,6 +177,25 @@ inline double motion_measure(const Model& m, const double* u) {
   double sum = 0.0;
   for (int32_t i = 0; i < m.u_size; ++i) sum += m.largest_inertia[i] * u[i] * u[i];
   return sum;
+}
+
+// What weights and inputs, as they are in Data, would do over the size of the model, torques over a
+// radian.
+inline double work_at_hand(const Model& m, const Data<double>& d) {
+  const V3<double> g = V3<double>::load(m.gravity.x);
+  double forces = m.mass * std::sqrt(dot(g, g)), torques = 0.0;
+  const auto add = [&](const double* input, int32_t count, int32_t slides) {
+    for (int32_t k = 0; k < count; ++k) (k < slides ? forces : torques) += std::fabs(input[k]);
+  };
+  for (const BodyConst& b : m.bodies) add(&d.input[b.dof0], b.dofs, b.translations);
+  for (int32_t l = 0; l < d.loaded_count; ++l) {
+    add(&d.input[m.node_input0 + 6 * d.loaded[l]], 6, 3);
+  }
+  add(&d.input[m.wheel_input0], static_cast<int32_t>(m.wheels.size()), 0);
+  for (const LoopConst& loop : m.loops) {
+    add(&d.input[m.loop_input0 + loop.freedom0], loop.freedoms, loop.translations);
+  }
+  return forces * m.extent + torques;
 }
 
 // Kinetic, strain and spring energy, without what goes on by itself.

@@ -43,6 +43,7 @@ class Instance final : public Stepper {
     std::fill(s_.input_rate.begin(), s_.input_rate.end(), 0.0);
     s_.input_time = 0.0;
     s_.find_held();
+    s_.turn_to_start();
     state_written();
   }
 
@@ -106,8 +107,7 @@ class Instance final : public Stepper {
   double energy_doubt() const override { return s_.state.doubt(); }
   EnergyError energy_error() override {
     const Found now = find_energy_error();
-    const double error = std::fabs(now.error);
-    return {now.ratio(), std::max(s_.state.largest_error(), error), now.moved};
+    return {std::max(s_.state.largest_error(), now.error), now.moved};
   }
   bool is_doubtful() const override {
     return s_.state.doubt() > energy_limits(s_.options.integrator).doubtful;
@@ -280,6 +280,7 @@ class Instance final : public Stepper {
     if (status.code != Code::ok) return status;
     s_.state.steps() += 1.0;
     s_.keep_motion_start();
+    s_.keep_turned();
     forget();
     if (s_.options.project_loops && !m_.loops.empty()) status = project_loops();
     if (status.code == Code::ok) status = s_.check_state();
@@ -288,13 +289,13 @@ class Instance final : public Stepper {
     x.steps_unjudged() += 1.0;
     const double motion = motion_measure(m_, u());
     const bool calm = motion <= kGrowth * x.judged_motion();
-    return calm && x.steps_unjudged() < kStepsBetween ? status : judge(motion);
+    return calm && x.steps_unjudged() < kStepsBetween ? status : judge(motion, calm);
   }
 
-  // The energy error of the present state beside all that moved, by energy_audit.h.
+  // The energy error of the present state, all that moved, and the energies and forces that are
+  // there, by energy_audit.h.
   struct Found {
-    double largest_moving, moved, error;
-    double ratio() const { return error == 0.0 ? 0.0 : std::fabs(error) / moved; }
+    double error, largest_moving, moved, at_hand;
   };
   Found find_energy_error() {
     State& x = s_.state;
@@ -304,22 +305,27 @@ class Instance final : public Stepper {
     const double error = total - x.energy_start() - x.work() + x.dissipated();
     const double moving = moving_energy(m_, now, u());
     const double largest = std::max(x.largest_moving(), moving - error);
-    const double sum = now.kinetic + now.strain + now.spring + std::fabs(now.gravity) +
-                       std::fabs(x.energy_start()) + x.turnover();
-    const double moved = x.turnover() + largest + kRoundingOfEnergy * sum;
-    return {largest, moved, error};
+    const double at_hand = now.kinetic + now.strain + now.spring + std::fabs(now.gravity) +
+                           std::fabs(x.energy_start()) + x.turnover() + work_at_hand(m_, s_.d);
+    const double slow = kStanding * m_.extent;
+    const double moved =
+        x.turnover() + largest + kRoundingOfEnergy * at_hand + m_.mass * slow * slow;
+    return {std::fabs(error), largest, moved, at_hand};
   }
 
-  // The verdict on it.
-  Status judge(double motion) {
+  // The verdict on it, when the motion has grown, or has not for kStepsBetween steps.
+  Status judge(double motion, bool is_calm) {
     State& x = s_.state;
     const Found found = find_energy_error();
-    const double ratio = found.ratio();
-    x.largest_moving() = found.largest_moving;
+    const auto beside = [](double error, double moved) {
+      return error == 0.0 ? 0.0 : error / moved;
+    };
+    const double ratio = beside(found.error, found.moved + kSettingOut * found.at_hand);
     const EnergyLimits limits = energy_limits(s_.options.integrator);
     if (!(ratio <= limits.lost)) return blame(m_, s_.d, u(), ratio);
-    x.doubt() = std::max(x.doubt(), ratio);
-    x.largest_error() = std::max(x.largest_error(), std::fabs(found.error));
+    x.largest_moving() = found.largest_moving;
+    x.largest_error() = std::max(x.largest_error(), found.error);
+    if (is_calm) x.doubt() = std::max(x.doubt(), beside(x.largest_error(), found.moved));
     x.judged_motion() = motion;
     x.steps_unjudged() = 0.0;
     return {};
@@ -460,6 +466,7 @@ class Instance final : public Stepper {
       d.dof[m_.driven_dof[i]].acceleration = {x.acceleration, jerk * along.time + part(by, 2)};
     }
     d.loop_time = s_.loop_time();
+    std::copy_n(s_.state.turned(), m_.loop_freedoms.size(), d.loop_turned.begin());
     for (const LoopConst& loop : m_.loops) drive_loop(m_, loop, at(t), along.time, d);
     d.loaded_count = s_.d.loaded_count;
     std::copy(s_.d.loaded.begin(), s_.d.loaded.end(), d.loaded.begin());

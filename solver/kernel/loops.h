@@ -118,6 +118,27 @@ inline T angle_about(V3<T> axis, V3<T> x, V3<T> y) {
   return arc_tangent(dot(axis, cross(x, across)), dot(x, across));
 }
 
+// An angle in the turn that is nearest to another.
+template <class T>
+inline T in_turn_of(double other, T angle) {
+  constexpr double kTurn = 6.283185307179586;
+  return angle + T(kTurn * std::round((other - value(angle)) / kTurn));
+}
+
+inline bool counts_turns(const LoopFreedom& free) {
+  return free.kind == LoopFreedom::Kind::first_rotation ||
+         free.kind == LoopFreedom::Kind::second_rotation;
+}
+
+// The turn that an angle of a loop is in at the start is that which is nearest to where its spring
+// rests, else to the middle between its stops.
+inline double expected_angle(const DofConst& c) {
+  if (c.stiffness != 0.0 || c.stop_stiffness == 0.0) return c.rest;
+  const bool between = c.stop_lower > -kLargestCoordinate && c.stop_upper < kLargestCoordinate;
+  return between ? 0.5 * (c.stop_lower + c.stop_upper)
+                 : std::max(c.stop_lower, std::min(c.stop_upper, 0.0));
+}
+
 // Rotation vector of R, world axes.
 template <class T>
 inline V3<T> rotation_vector_of(const M3<T>& R) {
@@ -219,13 +240,15 @@ inline void loop_terms(const Model& m, Data<T>& d) {
           axis = e1;
           // seen against the second axis if there is one, which turns with the first rotation
           const V3<T> other = loop.freedoms - loop.translations == 2 ? e2 : b.R * reference;
-          work.position = angle_about(axis, R_J * reference, other);
+          work.position =
+              in_turn_of(d.loop_turned[index], angle_about(axis, R_J * reference, other));
           work.rate = dot(axis, turn);
           break;
         }
         case LoopFreedom::Kind::second_rotation:
           axis = e2;
-          work.position = angle_about(axis, e1 - e2 * dot(e1, e2), b.R * reference);
+          work.position = in_turn_of(
+              d.loop_turned[index], angle_about(axis, e1 - e2 * dot(e1, e2), b.R * reference));
           work.rate = dot(axis, turn);
           break;
         case LoopFreedom::Kind::quaternion: {
@@ -237,14 +260,11 @@ inline void loop_terms(const Model& m, Data<T>& d) {
           break;
         }
       }
-      if (free.kind == LoopFreedom::Kind::first_rotation ||
-          free.kind == LoopFreedom::Kind::second_rotation) {
-        if (loop.freedoms - loop.translations == 2) {
-          // w_r = e1 q1' + e2 q2': project on the dual axis
-          const V3<T> other = free.kind == LoopFreedom::Kind::first_rotation ? e2 : e1;
-          const T c = dot(e1, e2);
-          work.rate = (work.rate - c * dot(other, turn)) / (T(1.0) - c * c);
-        }
+      if (counts_turns(free) && loop.freedoms - loop.translations == 2) {
+        // w_r = e1 q1' + e2 q2': project on the dual axis
+        const V3<T> other = free.kind == LoopFreedom::Kind::first_rotation ? e2 : e1;
+        const T c = dot(e1, e2);
+        work.rate = (work.rate - c * dot(other, turn)) / (T(1.0) - c * c);
       }
       T effort = d.input[m.loop_input0 + index];
       if (free.dof.passive) {

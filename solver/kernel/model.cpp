@@ -203,6 +203,7 @@ void measure_inertia(Model& m) {
     mass[at] = carried[at] + b.mass;
     const double trace = b.inertia.c[0] + b.inertia.c[5] + b.inertia.c[10];
     radius[at] = std::max(reach[at], b.mass > 0.0 ? std::sqrt(std::max(trace, 0.0) / b.mass) : 0.0);
+    m.extent = std::max(m.extent, radius[at]);
     if (b.parent < 0) continue;
     const auto parent = static_cast<std::size_t>(b.parent);
     double arm = length(b.p_PJ) + radius[at];

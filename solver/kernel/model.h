@@ -249,7 +249,8 @@ class Model {
   // of loops, as 1 / length^2; what a row is multiplied with to be a length; what gap is large.
   Array<double> reach, row_scale, row_size;
 
-  double mass = 0.0;  // of all bodies
+  double mass = 0.0;    // of all bodies
+  double extent = 0.0;  // how far it can be from where its trees stand, or float
   // Nothing ties the model to the ground: its mass centre moves by itself.
   bool floats = false;
   // Of every speed: the largest inertia that it can move, in any position. Zero for what goes on by

@@ -68,7 +68,6 @@ constexpr double lined_up_turn_limit(Integrator integrator) {
 }
 
 struct EnergyError {
-  double doubt;    // now, relative to all that moved
   double largest;  // J, of now and of the steps at which it was judged
   double moved;    // J, all that moved since the account was opened, and the rounding of energies
 };

@@ -17,7 +17,7 @@ from pliant.errors import ModelError
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[io.FileIO]:
+def replacing(path: Path, overwrite: bool = True) -> Iterator[io.FileIO]:
     """A new file that takes the place of ``path`` if nothing goes wrong, and else is gone."""
     try:
         if (missing := no_folder(path)) is not None:
@@ -31,7 +31,7 @@ def replacing(path: Path) -> Iterator[io.FileIO]:
             with file:
                 yield file
                 os.fsync(file.fileno())
-            put_in_place(aside, path)
+            put_in_place(aside, path, overwrite)
         except BaseException:
             aside.unlink(missing_ok=True)
             raise
@@ -39,9 +39,11 @@ def replacing(path: Path) -> Iterator[io.FileIO]:
         raise cannot_write(path, error) from None
 
 
-def put_in_place(aside: Path, path: Path) -> None:
+def put_in_place(aside: Path, path: Path, overwrite: bool = True) -> None:
     """Gives a file that is on the disk its name, and sees that the name is on the disk too."""
     if path.exists():
+        if not overwrite:
+            raise ModelError.at(str(path), "cannot be written: it was not there before, and is now")
         shutil.copymode(path, aside)
     path = path.resolve()  # what a link points at is replaced, not the link
     aside.replace(path)

@@ -28,6 +28,8 @@ from pliant.reference import quaternion_matrix
 
 CLOSED = 1e-6  # m and rad, and per second: what a start may be off
 _IDLE = 1e-4  # the same for directions that nothing can move or that others hold already
+_PUT_OPEN = 1e-4  # m and rad: what a state that is given may be off
+_PUT_OPENING = 1e-2  # per second, likewise, and of the largest speed
 _SOLVED = 1e-12  # what a start that is solved for is off
 _ITERATIONS = 60
 _LARGEST_TURN = 0.5  # rad in one step: a longer one may end at another way to assemble
@@ -91,6 +93,39 @@ def loop_signals(model: Model, kernel: Kernel, quantity: str) -> Signals:
     count = 0 if last is None else (last.rows if held else last.freedoms).stop
     rows = [(QUANTITIES.index(quantity), 0, i) for i in range(count)]
     return kernel.signals(np.array(rows, np.int32).reshape(-1, 3))
+
+
+class LoopWatch:
+    """How far a simulation's loops are open, to judge where it is put."""
+
+    def __init__(self, model: Model, kernel: Kernel) -> None:
+        self._model, self._kernel = model, kernel
+        self._signals = [loop_signals(model, kernel, what) for what in ("loop_gap", "loop_rate")]
+
+    def look(self) -> tuple[Array, Array]:
+        """Gaps and rates; infinite where the model cannot be."""
+        found = [np.zeros(len(signals)) for signals in self._signals]
+        for signals, values in zip(self._signals, found, strict=True):
+            if len(signals) and self._kernel.read(signals, values).code:
+                values[:] = np.inf
+        return found[0], found[1]
+
+    def torn(self, before: tuple[Array, Array]) -> Iterator[tuple[str, str]]:
+        """Names of loops that are open now, and much more so than before, and how far: they would
+        close within a few steps, with forces that are of no mechanics."""
+        gaps, rates = self.look()
+        fast = max(1.0, _largest(np.asarray(self._kernel.u)))
+        most_gap = max(_PUT_OPEN, 10.0 * _largest(before[0]))
+        most_rate = max(_PUT_OPENING * fast, 10.0 * _largest(before[1]))
+        for slots in self._model.loops:
+            gap, rate = gaps[slots.rows], rates[slots.rows]
+            if _largest(gap) > most_gap:
+                what = f"is open there, by {_sizes(slots, self._model, gap)}"
+            elif _largest(rate) > most_rate:
+                what = f"opens there, by {_sizes(slots, self._model, rate)} per second"
+            else:
+                continue
+            yield slots.name, f"{what}; give a state in which it is closed"
 
 
 class LoopStart:

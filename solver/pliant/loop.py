@@ -17,7 +17,7 @@ from pydantic import PlainValidator
 from pliant.fields import Text, lists, name
 from pliant.joint import Joint, Layout
 from pliant.limits import COORDINATE, SPEED
-from pliant.motion import INPUT
+from pliant.motion import INPUT, MotionField
 from pliant.part import Finding, fail, show
 from pliant.reduced import Array
 
@@ -55,6 +55,8 @@ class Loop(Joint):
     """Only of joints in the tree, which says where a loop's nodes are; leave it out."""
     speed: Annotated[ArrayLike, lists(SPEED)] | None = None
     """Only of joints in the tree, which says how a loop's nodes move; leave it out."""
+    motion: MotionField = None
+    """Motion prescribed for all free directions, with at most one rotation: a table."""
     closed_by: _NameList = ()
     """Joints that may be moved from their start, until the loop closes."""
 

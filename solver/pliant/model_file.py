@@ -119,6 +119,8 @@ def from_yaml(text: str, file: str = "model.yaml") -> System:
 
 def to_yaml(system: System) -> str:
     """The text of the model file of a system, which must be without problems."""
+    if not isinstance(system, System):
+        raise ModelError.at("save", f"{show(system)} is no System; only these have a model file")
     system.validate_model()
     functions = [
         Problem(
@@ -150,6 +152,8 @@ def _is_newer(version: object) -> bool:
 
 
 def _read_text(path: Path, shown: str) -> str:
+    if "\0" in shown:
+        raise ModelError.at(repr(shown), "no file has a zero in its name")
     try:
         raw = _read_bytes(path, shown)
     except FileNotFoundError:

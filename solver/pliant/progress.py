@@ -67,7 +67,7 @@ class Progress:
     def _text(self) -> str:
         wall = time.perf_counter() - self._started
         factor = self._elapsed / wall if wall > 0 else 0.0
-        _, largest, moved = self._sim.kernel.energy_error()
+        largest, moved = self._sim.kernel.energy_error()
         error = largest / moved if moved > 0.0 else 0.0
         return f"t = {self._sim.time:.3f} s, {factor:.3g} x real time, energy error {error:.1e}"
 

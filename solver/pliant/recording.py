@@ -32,6 +32,7 @@ from pliant.result_files import (
     csv_names,
     open_aside,
     partial_of,
+    write_hdf5,
 )
 from pliant.results import Result
 from pliant.rows import CsvRows, JournalRows, MemoryRows, Rows, journal_head, journal_status
@@ -246,7 +247,7 @@ class _File(_Keeper):
     """
 
     def __init__(self, path: Path, overwrite: bool, head: bytes) -> None:
-        self.path = path
+        self.path, self._overwrite = path, overwrite
         self.where = partial_of(path)
         self.trouble: str | None = None
         self._last: float | None = None  # time of the last row
@@ -356,7 +357,7 @@ class _Journal(_File):
         super().finish(result)
 
     def _complete(self, result: Result) -> None:
-        result.to_hdf5(self.path)
+        write_hdf5(result, self.path, self._overwrite)
         self.where.unlink()
 
 
@@ -379,4 +380,4 @@ class _Csv(_File):
 
     def _complete(self, result: Result) -> None:
         os.fsync(self._file.fileno())
-        put_in_place(self.where, self.path)
+        put_in_place(self.where, self.path, self._overwrite)

@@ -239,13 +239,28 @@ def _with_free_directions(
 
 
 def _angles(joint: TreeJoint, Q: Array) -> Array:
-    """Rotational positions of a joint whose child is turned by Q against its frame."""
+    """Rotational positions of a joint whose child is turned by Q against its frame, in the turns
+    that they are in at the start."""
     if joint.quaternion or len(joint.rotations) == 3:
         return rotation_vector(Q)
     if len(joint.rotations) == 2:  # Q = turn about e1, then e2: e2 shows the first angle
         e1, e2 = joint.rotations
-        return np.array([angle_about(e1, e2, Q @ e2), angle_about(e2, Q.T @ e1, e1)])
-    return np.array([_angle(axis, Q) for axis in joint.rotations])
+        angles = np.array([angle_about(e1, e2, Q @ e2), angle_about(e2, Q.T @ e1, e1)])
+    else:
+        angles = np.array([_angle(axis, Q) for axis in joint.rotations])
+    turns = slice(len(joint.translations), None)
+    expected = _expected(joint)[turns]
+    return angles + 2 * np.pi * np.round((expected - angles) / (2 * np.pi))
+
+
+def _expected(joint: TreeJoint) -> Array:
+    """Near which position the freedoms of a loop start: where a spring rests, else amid stops."""
+    low, high = joint.stop_lower, joint.stop_upper
+    between = np.isfinite(low) & np.isfinite(high)
+    with np.errstate(invalid="ignore"):
+        amid = np.where(between, 0.5 * (low + high), np.clip(0.0, low, high))
+    sprung = (joint.stiffness != 0.0) | (joint.stop_stiffness == 0.0)
+    return np.where(sprung, joint.rest, amid)
 
 
 def _angle(axis: Array, Q: Array) -> float:

@@ -195,12 +195,12 @@ class _Target:
         pass
 
 
-def write_hdf5(result: Result, path: Path) -> None:
+def write_hdf5(result: Result, path: Path, overwrite: bool = True) -> None:
     """One dataset a quantity."""
     import h5py
 
     check_ending(path, HDF5_ENDINGS)
-    with replacing(path) as file:
+    with replacing(path, overwrite) as file:
         target = _Target(file)
         try:
             with h5py.File(target, "w") as hdf5:

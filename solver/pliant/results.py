@@ -21,7 +21,7 @@ import numpy as np
 from pliant.attributes import Guarded
 from pliant.channels import Channel, choose
 from pliant.errors import ModelError, PliantError, PliantWarning, UnknownNameError, warn
-from pliant.part import suggest
+from pliant.part import show, suggest
 from pliant.reduced import Array
 from pliant.result_files import (
     HDF5_ENDINGS,
@@ -173,6 +173,10 @@ class Result(Guarded):
 
     def __getitem__(self, name: str) -> Array:
         """One channel as (N,), or all components of a vector as (N, k)."""
+        if not isinstance(name, str):
+            raise UnknownNameError.at(
+                show(name), "a result is asked by names of channels: result['joint.elbow.q'][:10]"
+            )
         if name == "time":
             return self.time
         if name in self._column:
@@ -280,6 +284,8 @@ class Result(Guarded):
         PliantWarning. CSV knows neither units nor how the run was made.
         """
         path = Path(path)
+        if "\0" in str(path):
+            raise ModelError.at(repr(str(path)), "no file has a zero in its name")
         try:
             if not stat.S_ISREG(path.stat().st_mode):
                 raise OSError("not an ordinary file")

@@ -8,7 +8,9 @@ With ``output="arm.h5"`` rows go to disk as they come (``recording.py``).
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -95,6 +97,8 @@ def simulate(
         node_rotation=node_rotation,
         start=start,
     )
+    if controller is not None:
+        _check_controller(controller, sim)
     step = sim.step_size
     total = whole_steps(duration, step, "duration")
     if every is None:
@@ -137,12 +141,25 @@ def simulate(
     return result
 
 
-def _control(controller: Controller, sim: Simulation) -> None:
+def _check_controller(controller: object, sim: Simulation) -> None:
     if not callable(controller):
         raise ModelError.at(
             "controller",
             f"{show(controller)} is not a function; give one that takes the simulation",
         )
+    with suppress(ValueError):  # some functions of C do not say what they take
+        signature = inspect.signature(controller)
+        try:
+            signature.bind(sim)
+        except TypeError:
+            raise ModelError.at(
+                "controller",
+                f"it takes {signature}; write def controller(sim), which is called with the "
+                "simulation alone",
+            ) from None
+
+
+def _control(controller: Controller, sim: Simulation) -> None:
     time = sim.time
     returned: object = controller(sim)  # type: ignore[func-returns-value]
     if sim.time != time:
@@ -164,9 +181,11 @@ def texts(given: Iterable[str] | str, where: str, wanted: str) -> list[str]:
     """One text, or several."""
     if isinstance(given, str):
         return [given]
-    if not isinstance(given, Iterable):
-        raise ModelError.at(where, f"{show(given)} names none; give {wanted}")
-    return list(given)
+    listed = list(given) if isinstance(given, Iterable) else [given]
+    for item in listed:
+        if not isinstance(item, str):
+            raise ModelError.at(where, f"{show(item)} names none; give {wanted}")
+    return listed
 
 
 class Recorder:
@@ -189,7 +208,6 @@ class Recorder:
         self._reader = Reader(sim, channels)
         self._watch = DeflectionWatch(sim.model)
         self._judges = any(channel.name == "energy.error" for channel in channels)
-        self._doubt_of_rows = 0.0
         self._largest_error = 0.0  # J
         self._rows = Recording(
             sim.model.name, channels, _info(sim), rows, outputs=outputs, overwrite=overwrite
@@ -202,9 +220,7 @@ class Recorder:
         row[0] = self._sim.time
         self._watch.look(self._sim.time, self._sim.kernel.q)
         if self._judges:
-            doubt, error, _ = self._sim.kernel.energy_error()
-            self._doubt_of_rows = max(self._doubt_of_rows, doubt)
-            self._largest_error = max(self._largest_error, error)
+            self._largest_error = max(self._largest_error, self._sim.kernel.energy_error()[0])
         self._rows.commit()
 
     def finish(self) -> Result:
@@ -230,11 +246,11 @@ class Recorder:
         return found if doubt is None else [*found, doubt]
 
     def _doubt(self) -> str | None:
-        return self._sim.doubt_of(max(self._sim.energy_doubt, self._doubt_of_rows))
+        return self._sim.doubt_of(max(self._sim.energy_doubt, self._energy_error()))
 
     def _energy_error(self) -> float:
         """The largest of the run, relative to all that moved in it."""
-        _, error, moved = self._sim.kernel.energy_error()
+        error, moved = self._sim.kernel.energy_error()
         return max(error, self._largest_error) / moved if moved > 0.0 else 0.0
 
 

@@ -28,6 +28,7 @@ from pliant._kernel import (
     Status,
 )
 from pliant.attributes import Guarded
+from pliant.closing import LoopWatch
 from pliant.compile import at_equilibrium, compile_model
 from pliant.errors import EnergyWarning, ModelError, Problem, SolverError, warn
 from pliant.handles import BodyHandle, JointHandle, LoopHandle, NodeHandle, WheelHandle
@@ -162,6 +163,8 @@ class Simulation(Guarded):
         self.algorithm = algorithm
         self.integrator = integrator
         self.node_rotation = node_rotation
+        if not isinstance(project_loops, bool):
+            raise ModelError.at("project_loops", f"{show(project_loops)} is not True or False")
         self.kernel = Kernel(self.model.blob)
         self.kernel.configure(
             step=self.step_size,
@@ -172,6 +175,8 @@ class Simulation(Guarded):
             project_loops=project_loops,
         )
         self.motions = Motions(self.model, self.kernel)
+        self._loop_watch = LoopWatch(self.model, self.kernel)
+        self._pulls_loops = not project_loops and loop_steps != np.inf
         self._joints = {slots.name: slots for slots in self.model.joints}
         self._nodes = {slots.name: i for i, slots in enumerate(self.model.nodes)}
         self._loops = {slots.name: i for i, slots in enumerate(self.model.loops)}
@@ -218,7 +223,7 @@ class Simulation(Guarded):
         """Puts the model elsewhere at the present time; what is not given stays.
 
         The account of energy starts anew from here. Prescribed joints stay where their motion
-        has them.
+        has them; locked ones can be put elsewhere, but not in motion; loops must be closed there.
         """
         parts = []
         for what, given, view, limit in (
@@ -238,14 +243,28 @@ class Simulation(Guarded):
                 worst = np.abs(values).max()
                 raise ModelError.at(what, f"{worst:g} is beyond mechanics; give up to {limit:g}")
             parts.append((view, values))
-        before = self.kernel.state()
+        before, gaps = self.kernel.state(), self._loop_watch.look()
         for view, values in parts:
             view[:] = values
-        if not self.kernel.is_sane:
+        try:
+            self._refuse_moving_locks()
+            if not self.kernel.is_sane:
+                raise ModelError.at("q", "a quaternion in it has not the length 1")
+            self.kernel.state_written()
+            torn = self._loop_watch.torn(gaps) if self._pulls_loops else []
+            if problems := [Problem(f"loop {name}", text) for name, text in torn]:
+                raise ModelError(problems)
+        except ModelError:
             self.kernel.set_state(before)
-            raise ModelError.at("q", "a quaternion in it has not the length 1")
-        self.kernel.state_written()
+            raise
         self._told_doubt = False
+
+    def _refuse_moving_locks(self) -> None:
+        for joint in self.model.joints:
+            if self.kernel.is_locked(joint.body) and self.kernel.u[joint.u].any():
+                raise ModelError.at(
+                    "u", f"joint {joint.name} is locked, and stands; give it 0, or release it first"
+                )
 
     @property
     def inputs(self) -> Inputs:
@@ -459,9 +478,8 @@ def whole_steps(seconds: float, step: float, where: str) -> int:
     """
     ratio = seconds / step if _is_number(seconds) and np.isfinite(seconds) else np.nan
     if not (0.0 <= ratio < 2**53):
-        raise ModelError.at(
-            where, f"{show(seconds)} s is not a duration; give a finite time of 0 or more"
-        )
+        most = "less than 9e15 steps" if ratio > 0.0 else "a finite time of 0 or more"
+        raise ModelError.at(where, f"{show(seconds)} s is not a duration; give {most}")
     count = round(ratio)
     if abs(ratio - count) > _WHOLE_STEPS:
         below = int(ratio)

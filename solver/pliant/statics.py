@@ -217,8 +217,16 @@ class _Descent:
             elastic[joint.u][:count] = body.joint.stiffness[:count] * stretch
             elastic[slots.etad] = body.reduced.stiffness @ q[slots.eta]
         weight = float(np.linalg.norm(mechanism.gravity) * np.sqrt(mass))
+        across = 0.0  # springs of loops, whose positions are exact to rounding of a length, a radian
+        for loop in mechanism.loops:
+            one = np.repeat(
+                [self.rested.length, 1.0], [len(loop.joint.translations), len(loop.joint.rotations)]
+            )
+            far = np.maximum(np.abs(loop.joint.rest[: len(one)]), one)
+            across += float(loop.joint.stiffness[: len(one)] @ far)
         single = np.abs(elastic) + np.abs(self.rested.load_forces()).sum(axis=0)
-        return weight + float(single @ np.linalg.norm(v, axis=1))
+        motion = np.linalg.norm(v, axis=1)
+        return weight + float(single @ motion) + across * float(motion.max(initial=0.0))
 
     # ----------------------------------------------------------------------------- one step
 

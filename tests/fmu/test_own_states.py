@@ -104,7 +104,7 @@ def moving() -> tuple[Slave, bytes, int, int]:
     rows = sum(loop.rows.stop - loop.rows.start for loop in model.loops)
     dofs = sum(joint.u.stop - joint.u.start for joint in model.joints)
     state = slave.save()
-    end = len(numbers(state))
+    end = len(numbers(state)) - sum(loop.freedoms.stop - loop.freedoms.start for loop in model.loops)
     start = end - (13 + model.q_size + 3 * model.u_size + rows + 3 + dofs)
     return slave, state, start, end - dofs - 3
 
@@ -124,6 +124,20 @@ def test_an_account_or_ages_that_no_run_leaves_are_refused(moving, place, value)
     slave, state, start, _ = moving
     values = numbers(state)
     values[start + place] = value
+    with pytest.raises(ValueError, match="this state is damaged"):
+        slave.restore(forged(state, values))
+    assert slave.save() == state
+
+
+def test_a_locked_joint_that_moves_is_refused():
+    system = arm(second=0.25, start=0.125)
+    slave = slave_of(system, "joint.*.lock")
+    slave.initialize()
+    slave.set_boolean([slave.names.index("joint.ja.lock")], [True])
+    state = slave.save()
+    values = numbers(state)
+    ja = max(i for i in range(len(values) - 1) if values[i : i + 2] == [0.125, 0.0]) + 2
+    values[ja] = 5.0
     with pytest.raises(ValueError, match="this state is damaged"):
         slave.restore(forged(state, values))
     assert slave.save() == state

@@ -395,3 +395,56 @@ def test_a_fast_tumbling_through_gimbal_lock_is_refused_or_right(number):
     off = Rotation.from_matrix(turned.T @ exact.body("b").head.rotation).magnitude()
     assert run.energy_error < 0.1
     assert off < np.radians(10.0)
+
+
+@pytest.mark.parametrize("integrator", ["leapfrog", "rk4"])
+@pytest.mark.parametrize("seconds", [0.5, 2.5, 10.0])
+@pytest.mark.parametrize("first", [0.0, 2.0])
+def test_a_motion_that_sets_out_against_weight_is_not_doubted(
+    first: float, seconds: float, integrator: str
+) -> None:
+    """The first step of it moves as little energy as it errs by."""
+    table = pl.Motion(times=[first, first + seconds], position=[0.0, 1.5])
+    tilted = [np.cos(0.5), np.sin(0.5), 0.0, 0.0]
+    body = pl.Body(mass=2.0, com=[0.5, 0.1, -0.2], inertia=[0.3, 0.25, 0.2])
+    joints = {
+        "lift": pl.Joint(type="prismatic", axis="z", child="body", motion=table),
+        "luff": pl.Joint(type="revolute", axis="y", child="body", motion=table),
+        "free": pl.Joint(type="free", child="body", start=[0, 0, 0, *tilted]),
+    }
+    for name, joint in joints.items():
+        loop = pl.Loop(type="revolute", axis="z", child="body", rotation=tilted, motion=table)
+        system = pl.System(
+            name=name,
+            gravity=[0, 0, -9.81],
+            bodies={"body": body},
+            joints={name: joint},
+            loops={"loop": loop} if name == "free" else {},
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pl.EnergyWarning)
+            result = pl.simulate(system, first + 1.0, integrator=integrator)
+        assert result.energy_error < 1e-5
+
+
+@pytest.mark.parametrize("force", [1e-3, 1.0, 1e6])
+def test_what_is_held_and_loaded_is_not_doubted_for_its_rounding(force: float) -> None:
+    system = pl.System(
+        name="held",
+        bodies={"beam": pl.Body(beam={"length": 2, "mass_per_length": 1, "EI": [100, None]})},
+        joints={"root": pl.Joint(type="fixed", child="beam")},
+        loops={"end": pl.Loop(type="fixed", child="beam.tip", at=[2, 0, 0])},
+        loads={"tip": pl.Load(node="beam.tip", force=[0, 0, force])},
+    )
+    for options in ({}, {"step": 1e-4}, {"integrator": "rk4"}, {"start": "equilibrium"}):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pl.EnergyWarning)
+            pl.simulate(system, 0.5, **options)
+
+
+def test_a_run_of_a_few_steps_is_judged_at_its_end() -> None:
+    rail = pl.Joint(type="prismatic", axis="x", child="cart", start=0.1, spring={"stiffness": 1e6})
+    body = pl.Body(mass=1, inertia=[1, 1, 1])
+    system = pl.System(name="cart", bodies={"cart": body}, joints={"rail": rail})
+    with pytest.warns(pl.EnergyWarning, match=r"cart: t = 0\.02 s: the energy error has come to"):
+        pl.simulate(system, 0.02, 1e-3)

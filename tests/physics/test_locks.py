@@ -97,6 +97,23 @@ def test_a_locked_joint_is_a_fixed_one_and_release_goes_on_from_there():
     assert sim.joint("wrist").rate != 0.0
 
 
+def test_a_locked_joint_is_put_elsewhere_but_not_in_motion():
+    hinge = pl.Joint(type="revolute", axis="z", parent="boom.tip", child="hand", speed=0.8)
+    sim = pl.Simulation(arm(hinge), 1e-3)
+    (wrist,) = (joint for joint in sim.model.joints if joint.name == "wrist")
+    u = sim.u.copy()
+    sim.joint("wrist").lock()
+    state = sim.save_state()
+    with pytest.raises(pl.ModelError, match="u: joint wrist is locked, and stands; give it 0, or"):
+        sim.set_state(u=u)
+    assert sim.save_state().kernel == state.kernel
+    q = sim.q.copy()
+    q[wrist.q] = 0.4
+    sim.set_state(q=q)
+    sim.advance(0.1)
+    assert (sim.joint("wrist").angle, sim.joint("wrist").rate) == (0.4, 0.0)
+
+
 def test_restoring_a_state_restores_its_locks():
     hinge = pl.Joint(type="revolute", axis="z", parent="boom.tip", child="hand", speed=0.8)
     sim = pl.Simulation(arm(hinge), 1e-3)

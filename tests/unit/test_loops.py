@@ -7,6 +7,7 @@ import pytest
 from rich.console import Console
 
 import pliant as pl
+from pliant._kernel import QUANTITIES
 from pliant.channels import all_channels, all_inputs, default_channels
 from pliant.closing import LoopStart
 from pliant.compile import compile_model
@@ -330,6 +331,104 @@ def test_a_prescribed_loop_moves_as_told_and_tells_its_effort():
     assert relative == pytest.approx(here + 0.4, abs=1e-5)
     with pytest.raises(pl.ModelError, match="prescribed"):
         sim.loop("c").effort = 1.0
+
+
+def turning(start: float = 0.0, speed: float = 8.0, **acts: object) -> pl.System:
+    """A rod of 0.7 kg m^2 that a loop holds to the ground by a hinge; the tree lets it slide."""
+    return pl.System(
+        name="turning",
+        bodies={"rod": pl.Body(mass=2.0, com=[0.5, 0, 0], inertia=[0.1, 0.1, 0.2])},
+        joints={
+            "plane": pl.Joint(
+                type="planar", axis="z", child="rod", start=[0, 0, start], speed=[0, 0, speed]
+            )
+        },
+        loops={"hinge": pl.Loop(type="revolute", axis="z", child="rod", **acts)},
+    )
+
+
+@pytest.mark.parametrize("integrator", ["leapfrog", "rk4"])
+@pytest.mark.parametrize(("stiffness", "rest"), [(1.0, 0.0), (1.0, 0.3), (0.02, 0.3)])
+def test_springs_of_loops_count_turns(stiffness: float, rest: float, integrator: str):
+    sim = pl.Simulation(
+        turning(spring={"stiffness": stiffness, "rest": rest}), 1e-3, integrator=integrator
+    )
+    sim.advance(5.0)
+    saved = sim.save_state()
+    sim.advance(5.0)
+    omega = np.sqrt(stiffness / 0.7)
+    angle = rest - rest * np.cos(10 * omega) + 8 / omega * np.sin(10 * omega)
+    assert sim.joint("plane").position[2] == pytest.approx(angle, abs=2e-5)
+    assert sim.loop("hinge").position == pytest.approx(angle, abs=2e-5)
+    end = sim.q.copy()
+    sim.restore_state(saved)
+    sim.advance(5.0)
+    np.testing.assert_array_equal(sim.q, end)
+    sim.reset()
+    sim.advance(10.0)
+    np.testing.assert_array_equal(sim.q, end)
+
+
+def test_a_stop_of_a_loop_acts_after_three_turns():
+    sim = pl.Simulation(turning(stops={"upper": 20.0, "stiffness": 1000.0}))
+    sim.advance(10.0)
+    # half a period of the spring that the stop is, and back as fast as it came
+    back = 20.0 - 8.0 * (10.0 - 20.0 / 8.0 - np.pi / np.sqrt(1000.0 / 0.7))
+    assert sim.loop("hinge").position == pytest.approx(back, abs=5e-3)
+
+
+@pytest.mark.parametrize(
+    ("start", "acts", "position"),
+    [
+        (4.0, {}, 4.0 - 2 * np.pi),
+        (4.0, {"spring": {"stiffness": 3.0, "rest": 4.0}}, 4.0),
+        (3.5, {"stops": {"lower": -2.0, "upper": 4.0, "stiffness": 1e3}}, 3.5),
+        (-1.0, {"stops": {"lower": 5.0, "stiffness": 1e3}}, 2 * np.pi - 1.0),
+        (1.0, {"stops": {"upper": -5.0, "stiffness": 1e3}}, 1.0 - 2 * np.pi),
+    ],
+)
+def test_a_loop_starts_in_the_turn_of_its_spring_or_stops(start, acts, position):
+    sim = pl.Simulation(turning(start, 0.0, **acts))
+    assert sim.loop("hinge").position == pytest.approx(position, abs=1e-14)
+    if acts:
+        sim.advance(2.0)  # at rest, and not doubted
+        assert sim.joint("plane").position[2] == pytest.approx(start, abs=1e-12)
+
+
+def test_a_loop_rests_where_its_spring_does_beyond_half_a_turn():
+    spring = {"stiffness": 3.0, "rest": 4.0}
+    for start in (3.9, 4.0, 4.1):
+        rest = pl.equilibrium(turning(start, 0.0, spring=spring))
+        np.testing.assert_allclose(rest, [0.0, 0.0, 4.0], rtol=0, atol=1e-12)
+
+
+def test_accelerations_and_derivatives_beyond_half_a_turn_are_those_of_the_angle():
+    sim = pl.Simulation(turning(spring={"stiffness": 1.0}), integrator="rk4")
+    sim.advance(0.5)
+    angle = sim.loop("hinge").position
+    assert angle > np.pi
+    # 0.7 q'' = -q; energy q^2 / 2
+    assert sim.evaluate()[2] == pytest.approx(-angle / 0.7, rel=1e-9)
+    quantities = [("udot", 2), ("energy", 2), ("loop_position", 0)]
+    rows = [(QUANTITIES.index(name), 0, index) for name, index in quantities]
+    signals = sim.kernel.signals(np.array(rows, np.int32))
+    along = sim.kernel.derivative(signals, q=np.array([0.0, 0.0, 1.0]))
+    assert along == pytest.approx([-1 / 0.7, angle, 1.0], rel=1e-9)
+
+
+def test_a_state_in_which_a_loop_is_open_is_refused_and_nothing_changes():
+    sim = pl.Simulation(four_bar(closed_by=["b", "d"]))
+    sim.advance(0.5)
+    state = sim.save_state()
+    with pytest.raises(pl.ModelError, match=r"loop c: is open there, by 1\.\d+ mm; give a state in"):
+        sim.set_state(q=sim.q + [1e-3, 0, 0])
+    with pytest.raises(pl.ModelError, match=r"loop c: opens there, by 1\.79e\+03 mm per second; give"):
+        sim.set_state(u=sim.u + [1.0, 0, 0])
+    assert sim.save_state().kernel == state.kernel
+    sim.set_state(q=sim.q + [1e-6, 0, 0])  # as differences are taken
+    sim.set_state(q=sim.q, u=sim.u)
+    loose = pl.Simulation(four_bar(closed_by=["b", "d"]), loop_steps=np.inf)
+    loose.set_state(q=loose.q + [1e-3, 0, 0])
 
 
 def test_gaps_stay_closed_at_the_order_of_the_integrator():

@@ -573,6 +573,27 @@ def test_how_a_run_ended_is_kept_whatever_the_exception_says(name: str) -> None:
         assert Result.load(name).info["ended"] == "RuntimeError: bo?om ? there"
 
 
+@pytest.mark.parametrize("name", ["x.h5", "x.csv"])
+def test_a_file_that_appears_while_a_run_goes_on_is_not_replaced(name: str) -> None:
+    def controller(sim: pl.Simulation) -> None:
+        if sim.time > 0.1:
+            Path(name).write_text("precious")
+
+    said = (
+        rf"{re.escape(name)}: cannot be written: it was not there before, and is now; 201 rows up to "
+        rf"t = 0\.2 s are in {re.escape(name)}\.partial \('pliant recover "
+    )
+    with pytest.raises(pl.ModelError, match=said) as caught:
+        pl.simulate("arm.yaml", 0.2, controller=controller, output=name)
+    assert len(caught.value.result) == 201  # type: ignore[attr-defined]
+    assert Path(name).read_text() == "precious"
+    assert call("recover", f"{name}.partial")[0] == 1
+    assert call("recover", f"{name}.partial", "--force")[0] == 0
+    assert len(Result.load(name)) == 201
+    pl.simulate("arm.yaml", 0.2, controller=controller, output=name, overwrite=True)
+    assert len(Result.load(name)) == 201
+
+
 def test_recovery_does_not_write_over_what_it_reads(here: Path) -> None:
     pl.simulate("arm.yaml", 0.1, output="x.csv")
     Path("x.csv").rename("x.csv.partial")
