@@ -419,8 +419,8 @@ class Simulation(Guarded):
     def energy_doubt(self) -> float:
         """Largest energy error since the start, relative to the energy that moved.
 
-        Found at least every 64 steps, and at once where the motion grows. Above 0.1 (euler_cromer:
-        1) a run is not to be trusted; above 1 (euler_cromer: 100) a step fails with a SolverError.
+        Found every 64 steps in which the motion did not grow much. Above 0.1 (euler_cromer: 1) a
+        run is not to be trusted; above 1 (euler_cromer: 100) a step fails with a SolverError.
         """
         return self.kernel.energy_doubt
 

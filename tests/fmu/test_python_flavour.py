@@ -285,6 +285,13 @@ def test_a_law_that_misspells_a_variable_gets_a_suggestion(build):
     assert "did you mean 'joint.hinge.qd'?" in slave.messages[-1]
 
 
+@pytest.mark.parametrize(("value", "shown"), [("'3'", "'3'"), ("[1.0]", "[1.0]"), ("None", "None")])
+def test_a_law_that_sets_what_is_no_number_is_told_so(build, value, shown):
+    slave = started(build(pendulum(), IDLE.replace("pass", f'self["joint.hinge.tau"] = {value}')))
+    assert slave.do_step(0.0, STEP) == FATAL
+    assert f"TypeError: joint.hinge.tau: {shown} is no number" in slave.messages[-1]
+
+
 def test_an_instance_is_freed_after_errors_and_once_only(build):
     """pythonfmu lets go of an instance at an error and again at the end: it must be there twice."""
     library = build(pendulum())

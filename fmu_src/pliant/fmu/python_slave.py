@@ -35,7 +35,7 @@ from pythonfmu import Fmi2Slave
 from pythonfmu.enums import Fmi2Status
 
 from pliant.fmu._slave import Slave
-from pliant.part import suggest
+from pliant.part import show, suggest
 
 _MODEL_FILE = "model.pliant"
 _STEP = ("solver.h", "solver_h")  # structured and flat names
@@ -134,8 +134,10 @@ class PliantSlave(Fmi2Slave):  # type: ignore[misc]
         if isinstance(value, bool):
             self._slave.set_boolean([reference], [int(value)])
             return
+        if isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
+            raise TypeError(f"{name}: {show(value)} is no number")
         self._commands.setdefault(reference, self[name])
-        self._slave.set_real([reference], [value])
+        self._slave.set_real([reference], [float(value)])
 
     def commanded(self, name: str) -> float:
         """What the importer set an input to, whatever a law has made of it since."""
