@@ -148,10 +148,10 @@ struct Data {
            psi.bytes() + loaded.bytes() + pack_rhs.bytes() + node_column.bytes() +
            pack_rows.bytes() + path.bytes() + loop_row.bytes() + loop_freedom.bytes() +
            loop_target.bytes() + loop_angle.bytes() + loop_turned.bytes() + column.bytes() +
-           column_sum.bytes() + row_jacobian.bytes() + kinematic_matrix.bytes() + lambda_matrix.bytes() +
-           lambda_factor.bytes() + multiplier.bytes() + multiplier_scratch.bytes() +
-           row_scratch.bytes() + row_bias.bytes() + row_bias_before.bytes() + pivot_scale.bytes() +
-           pivot_order.bytes();
+           column_sum.bytes() + row_jacobian.bytes() + kinematic_matrix.bytes() +
+           lambda_matrix.bytes() + lambda_factor.bytes() + multiplier.bytes() +
+           multiplier_scratch.bytes() + row_scratch.bytes() + row_bias.bytes() +
+           row_bias_before.bytes() + pivot_scale.bytes() + pivot_order.bytes();
   }
 
   Buffer<BodyWork<T>> body;
@@ -190,7 +190,7 @@ struct Data {
   Buffer<LoopRowWork<T>> loop_row;
   Buffer<LoopFreedomWork<T>> loop_freedom;
   Buffer<LoopTarget<T>> loop_target;
-  Buffer<T> loop_angle;  // prescribed about the first free axis, for rows of kind rotation
+  Buffer<T> loop_angle;        // prescribed about the first free axis, for rows of kind rotation
   Buffer<double> loop_turned;  // where angles were last, to know in which turn they are
   Buffer<Pack<T>> row_jacobian, column;
   Buffer<T> column_sum;

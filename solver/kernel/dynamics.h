@@ -58,7 +58,7 @@ class State {
   double* row_bias() { return earlier() + u_size_; }     // of loops, when `previous` was evaluated
   double* motion_start() { return row_bias() + rows_; }  // of motions moved from outside
   double* locked() { return motion_start() + 3 * live_; }  // 1 for every freedom that is locked
-  double* turned() { return locked() + dofs_; }  // of loops, where their angles were last
+  double* turned() { return locked() + dofs_; }            // of loops, where their angles were last
 
   // Whether a run could have left these numbers.
   bool is_sane(const Model& m) {

@@ -247,8 +247,8 @@ inline void loop_terms(const Model& m, Data<T>& d) {
         }
         case LoopFreedom::Kind::second_rotation:
           axis = e2;
-          work.position = in_turn_of(
-              d.loop_turned[index], angle_about(axis, e1 - e2 * dot(e1, e2), b.R * reference));
+          work.position = in_turn_of(d.loop_turned[index],
+                                     angle_about(axis, e1 - e2 * dot(e1, e2), b.R * reference));
           work.rate = dot(axis, turn);
           break;
         case LoopFreedom::Kind::quaternion: {

@@ -250,7 +250,7 @@ def _angles(joint: TreeJoint, Q: Array) -> Array:
         angles = np.array([_angle(axis, Q) for axis in joint.rotations])
     turns = slice(len(joint.translations), None)
     expected = _expected(joint)[turns]
-    return angles + 2 * np.pi * np.round((expected - angles) / (2 * np.pi))
+    return np.asarray(angles + 2 * np.pi * np.round((expected - angles) / (2 * np.pi)))
 
 
 def _expected(joint: TreeJoint) -> Array:

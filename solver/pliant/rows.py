@@ -271,7 +271,7 @@ def of_head(told: Any) -> tuple[str, dict[str, str | float], list[Channel]]:
 
 
 def _text(told: Any) -> str:
-    """What any file can hold: JSON can say halves of characters, and zeros, which end texts of C."""
+    """What any file can hold: JSON knows halves of characters, and zeros, which end texts of C."""
     text = str(told)
     text.encode()
     if "\0" in text:

@@ -217,7 +217,8 @@ class _Descent:
             elastic[joint.u][:count] = body.joint.stiffness[:count] * stretch
             elastic[slots.etad] = body.reduced.stiffness @ q[slots.eta]
         weight = float(np.linalg.norm(mechanism.gravity) * np.sqrt(mass))
-        across = 0.0  # springs of loops, whose positions are exact to rounding of a length, a radian
+        # springs of loops, whose positions are exact to rounding of a length or a radian
+        across = 0.0
         for loop in mechanism.loops:
             one = np.repeat(
                 [self.rested.length, 1.0], [len(loop.joint.translations), len(loop.joint.rotations)]

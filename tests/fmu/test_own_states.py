@@ -104,7 +104,9 @@ def moving() -> tuple[Slave, bytes, int, int]:
     rows = sum(loop.rows.stop - loop.rows.start for loop in model.loops)
     dofs = sum(joint.u.stop - joint.u.start for joint in model.joints)
     state = slave.save()
-    end = len(numbers(state)) - sum(loop.freedoms.stop - loop.freedoms.start for loop in model.loops)
+    end = len(numbers(state)) - sum(
+        loop.freedoms.stop - loop.freedoms.start for loop in model.loops
+    )
     start = end - (13 + model.q_size + 3 * model.u_size + rows + 3 + dofs)
     return slave, state, start, end - dofs - 3
 

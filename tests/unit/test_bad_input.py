@@ -406,7 +406,10 @@ def test_inputs_that_are_not_finite_are_refused_and_change_nothing(value: float)
         (lambda sim: pl.Simulation(sim.model, "0.001"), r"step: '0.001' is not a step; give a"),
         (lambda sim: pl.simulate(sim.model, 1, every=1.5), r"every: 1.5 is no number of steps"),
         (lambda sim: pl.simulate(sim.model, None), r"duration: None s is not a duration"),
-        (lambda sim: pl.simulate(sim.model, 1e15), r"duration: 1\S+ s .*; give less than 9e15 steps"),
+        (
+            lambda sim: pl.simulate(sim.model, 1e15),
+            r"duration: 1\S+ s .*; give less than 9e15",
+        ),
     ],
 )
 def test_times_and_counts_of_other_types_are_refused_in_words(call, said: str) -> None:
@@ -418,8 +421,14 @@ def test_times_and_counts_of_other_types_are_refused_in_words(call, said: str) -
     ("call", "said"),
     [
         (lambda m: pl.simulate(m, 0.1, record=[5]), "record: 5 names none; give channels"),
-        (lambda m: pl.simulate(m, 0.1, controller=lambda: 1), r"controller: it takes \(\); write def"),
-        (lambda m: pl.simulate(m, 0.1, controller=lambda a, b: 1), r"controller: it takes \(a, b\);"),
+        (
+            lambda m: pl.simulate(m, 0.1, controller=lambda: 1),
+            r"controller: it takes \(\); write",
+        ),
+        (
+            lambda m: pl.simulate(m, 0.1, controller=lambda a, b: 1),
+            r"controller: it takes \(a, b\)",
+        ),
         (lambda m: pl.Simulation(m, project_loops=3), "project_loops: 3 is not True or False"),
         (lambda m: pl.load("a\0"), r"'a\\x00': no file has a zero in its name"),
         (lambda m: pl.Result.load("a\0"), r"'a\\x00': no file has a zero in its name"),

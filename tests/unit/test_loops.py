@@ -420,15 +420,15 @@ def test_a_state_in_which_a_loop_is_open_is_refused_and_nothing_changes():
     sim = pl.Simulation(four_bar(closed_by=["b", "d"]))
     sim.advance(0.5)
     state = sim.save_state()
-    with pytest.raises(pl.ModelError, match=r"loop c: is open there, by 1\.\d+ mm; give a state in"):
-        sim.set_state(q=sim.q + [1e-3, 0, 0])
-    with pytest.raises(pl.ModelError, match=r"loop c: opens there, by 1\.79e\+03 mm per second; give"):
-        sim.set_state(u=sim.u + [1.0, 0, 0])
+    with pytest.raises(pl.ModelError, match=r"loop c: is open there, by 1\.\d+ mm; give"):
+        sim.set_state(q=sim.q + np.array([1e-3, 0, 0]))
+    with pytest.raises(pl.ModelError, match=r"loop c: opens there, by 1\.79e\+03 mm per s"):
+        sim.set_state(u=sim.u + np.array([1.0, 0, 0]))
     assert sim.save_state().kernel == state.kernel
-    sim.set_state(q=sim.q + [1e-6, 0, 0])  # as differences are taken
+    sim.set_state(q=sim.q + np.array([1e-6, 0, 0]))  # as differences are taken
     sim.set_state(q=sim.q, u=sim.u)
     loose = pl.Simulation(four_bar(closed_by=["b", "d"]), loop_steps=np.inf)
-    loose.set_state(q=loose.q + [1e-3, 0, 0])
+    loose.set_state(q=loose.q + np.array([1e-3, 0, 0]))
 
 
 def test_gaps_stay_closed_at_the_order_of_the_integrator():

@@ -299,7 +299,7 @@ def test_more_panels_than_anyone_looks_at_are_refused_before_an_hour_of_drawing(
     names = [f"other.tool{i}.quantity{i}" for i in range(5000)]
     channels = [Channel(name, "", ("result", 0), i) for i, name in enumerate(names)]
     many = Result("many", np.zeros(2), np.zeros((2, 5000)), channels, {})
-    with pytest.raises(pl.ModelError, match="5000 quantities, more than 60 .*name the channels"):
+    with pytest.raises(pl.ModelError, match=r"5000 quantities, more than 60 .*name the channels"):
         many.plot()
     assert len(many.plot(names[:3]).axes) == 4
 

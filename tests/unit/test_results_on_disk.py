@@ -580,8 +580,8 @@ def test_a_file_that_appears_while_a_run_goes_on_is_not_replaced(name: str) -> N
             Path(name).write_text("precious")
 
     said = (
-        rf"{re.escape(name)}: cannot be written: it was not there before, and is now; 201 rows up to "
-        rf"t = 0\.2 s are in {re.escape(name)}\.partial \('pliant recover "
+        rf"{re.escape(name)}: cannot be written: it was not there before, and is now; 201 rows up "
+        rf"to t = 0\.2 s are in {re.escape(name)}\.partial \('pliant recover "
     )
     with pytest.raises(pl.ModelError, match=said) as caught:
         pl.simulate("arm.yaml", 0.2, controller=controller, output=name)
