@@ -251,10 +251,13 @@ class Dynamics {
     }
   }
 
-  // Loops count their turns from step to step: less than half a turn in each.
+  // Loops count their turns from step to step: less than half a turn in each, and no further than
+  // coordinates go.
   void keep_turned() {
     for (std::size_t i = 0; i < m.loop_freedoms.size(); ++i) {
-      if (counts_turns(m.loop_freedoms[i])) state.turned()[i] = d.loop_freedom[i].position;
+      if (!counts_turns(m.loop_freedoms[i])) continue;
+      state.turned()[i] =
+          std::clamp(d.loop_freedom[i].position, -kLargestCoordinate, kLargestCoordinate);
     }
   }
   void turn_to_start() {
