@@ -139,6 +139,8 @@ def _compare(kept: Model, rich: Model, beams: list[str], state: str) -> ShapeCom
     if count == 0:
         return None
     f_rich, vectors = elastic_vibrations(rich, _freedoms(rich, state), count)
+    if len(f_rich) < count:  # a stiffness so small that it is none beside that of other shapes
+        return None
     worst = int(np.argmax(f_kept[:count] / f_rich[:count]))
     lacking: dict[tuple[str, str], float] = {}
     bodies = zip(rich.bodies, kept.mechanism.bodies, rich.mechanism.bodies, strict=True)

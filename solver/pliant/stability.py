@@ -63,7 +63,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cholesky, eigh, solve_triangular
+from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular
 
 from pliant._kernel import LONGEST_STEP, QUANTITIES, SHORTEST_STEP, Kernel
 from pliant.at_rest import AtRest, Indices
@@ -283,7 +283,10 @@ def _linearised(model: Model) -> _Linearised:
     rested = AtRest(model)
     speeds = _moving(model)
     basis = rested.allowed(speeds)
-    basis = solve_triangular(cholesky(basis.T @ rested.mass() @ basis), basis.T, trans="T").T
+    try:
+        basis = solve_triangular(cholesky(basis.T @ rested.mass() @ basis), basis.T, trans="T").T
+    except LinAlgError:  # what has no inertia is named by the first evaluation
+        basis = basis[:, :0]
     freedoms = list(_freedoms(rested.model, rested.kernel))
     stops = list(_stops(freedoms))
     damping = [*_damping(model, freedoms), *_friction(freedoms)]

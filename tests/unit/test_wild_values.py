@@ -17,7 +17,8 @@ def test_the_models_that_are_spoilt_here_are_good(model) -> None:
     assert outcome(listed(model)) == "computed"
 
 
-@pytest.mark.parametrize("seed", range(40))
+# after the first: a spring beside whose shapes there is no stiffness, a mode that moves no mass
+@pytest.mark.parametrize("seed", [*range(40), 314, 1278, 1310])
 def test_a_model_with_a_wild_value_is_refused_in_words_or_computed(seed: int) -> None:
     model, done = spoilt(random.Random(seed))
     try:
