@@ -152,8 +152,9 @@ def spoilt(rng: random.Random) -> tuple[dict[str, Any], str]:
         for key in place[:-1]:
             holder = holder[key]
         wild = rng.choice(NUMBERS) if rng.random() < 0.8 else copy.deepcopy(rng.choice(OTHERS))
-        if isinstance(holder[place[-1]], (int, float)) and rng.random() < 0.6:
-            wild = (holder[place[-1]] or 1.0) * 10.0 ** rng.uniform(-20, 20)
+        now = holder[place[-1]]
+        if isinstance(now, (int, float)) and abs(now) < 1e300 and rng.random() < 0.6:
+            wild = (now or 1.0) * 10.0 ** rng.uniform(-20, 20)
         holder[place[-1]] = wild
         done.append(f"{model['name']}: {'.'.join(map(str, place))} = {wild!r:.60}")
     return model, "; ".join(done)
