@@ -316,6 +316,8 @@ NB_MODULE(_kernel, module) {
            "node_rotation"_a, "loop_steps"_a = 0.0, "project_loops"_a = false)
       .def("reset", [](Kernel& k) { k.stepper().reset(); })
       .def("state_written", [](Kernel& k) { k.stepper().state_written(); })
+      .def("count_turns", [](Kernel& k) { k.stepper().count_turns(); })
+      .def_prop_ro("loop_time", [](const Kernel& k) { return k.stepper().loop_time(); })
       .def("evaluate", [](Kernel& k) { return k.stepper().evaluate(); })
       .def(
           "step", [](Kernel& k, int64_t count) { return k.stepper().step(count); }, "count"_a,

@@ -263,7 +263,8 @@ class Dynamics {
   void turn_to_start() {
     for (std::size_t i = 0; i < m.loop_freedoms.size(); ++i) {
       const LoopFreedom& free = m.loop_freedoms[i];
-      state.turned()[i] = counts_turns(free) ? expected_angle(free.dof) : 0.0;
+      if (!counts_turns(free)) continue;
+      state.turned()[i] = in_first_turn(free.dof, d.loop_freedom[i].position);
     }
   }
 

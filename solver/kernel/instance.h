@@ -43,6 +43,8 @@ class Instance final : public Stepper {
     std::fill(s_.input_rate.begin(), s_.input_rate.end(), 0.0);
     s_.input_time = 0.0;
     s_.find_held();
+    s_.drive(at(time()), 0.0, q(), u());
+    find_loop_positions();
     s_.turn_to_start();
     state_written();
   }
@@ -57,6 +59,12 @@ class Instance final : public Stepper {
   void restore(const double* state) override {
     std::copy(state, state + state_size(), s_.state.block().begin());
     s_.find_held();
+    forget();
+  }
+  double loop_time() const override { return s_.loop_time(); }
+  void count_turns() override {
+    find_loop_positions();
+    s_.keep_turned();
     forget();
   }
   double time() override { return s_.time(); }
@@ -320,7 +328,8 @@ class Instance final : public Stepper {
     const auto beside = [](double error, double moved) {
       return error == 0.0 ? 0.0 : error / moved;
     };
-    const double ratio = beside(found.error, found.moved + kSettingOut * found.at_hand);
+    const double unjudged = is_calm ? 0.0 : kSettingOut * found.at_hand;
+    const double ratio = beside(found.error, found.moved + unjudged);
     const EnergyLimits limits = energy_limits(s_.options.integrator);
     if (!(ratio <= limits.lost)) return blame(m_, s_.d, u(), ratio);
     x.largest_moving() = found.largest_moving;
@@ -344,6 +353,14 @@ class Instance final : public Stepper {
       }
     }
     return {};
+  }
+
+  void find_loop_positions() {
+    if (m_.loops.empty()) return;
+    put_state_into_data();
+    outward(m_, s_.d);
+    loop_terms(m_, s_.d);
+    forget();
   }
 
   // Body terms of the present state, for what is not an acceleration.

@@ -119,9 +119,9 @@ inline T angle_about(V3<T> axis, V3<T> x, V3<T> y) {
 }
 
 // An angle in the turn that is nearest to another.
+constexpr double kTurn = 6.283185307179586;
 template <class T>
 inline T in_turn_of(double other, T angle) {
-  constexpr double kTurn = 6.283185307179586;
   return angle + T(kTurn * std::round((other - value(angle)) / kTurn));
 }
 
@@ -130,13 +130,16 @@ inline bool counts_turns(const LoopFreedom& free) {
          free.kind == LoopFreedom::Kind::second_rotation;
 }
 
-// The turn that an angle of a loop is in at the start is that which is nearest to where its spring
-// rests, else to the middle between its stops.
-inline double expected_angle(const DofConst& c) {
-  if (c.stiffness != 0.0 || c.stop_stiffness == 0.0) return c.rest;
-  const bool between = c.stop_lower > -kLargestCoordinate && c.stop_upper < kLargestCoordinate;
-  return between ? 0.5 * (c.stop_lower + c.stop_upper)
-                 : std::max(c.stop_lower, std::min(c.stop_upper, 0.0));
+// An angle of a loop in the turn that it starts in: the one nearest to where its spring rests, or to
+// zero, but between its stops if any turn is.
+inline double in_first_turn(const DofConst& c, double angle) {
+  const double nearest = in_turn_of(c.rest, angle);
+  if (c.stop_stiffness == 0.0) return nearest;
+  const double turns = nearest < c.stop_lower   ? std::ceil((c.stop_lower - nearest) / kTurn)
+                       : nearest > c.stop_upper ? -std::ceil((nearest - c.stop_upper) / kTurn)
+                                                : 0.0;
+  const double inside = nearest + kTurn * turns;
+  return inside >= c.stop_lower && inside <= c.stop_upper ? inside : nearest;
 }
 
 // Rotation vector of R, world axes.

@@ -168,6 +168,10 @@ class Stepper {
   // Tells that q, u or time were written from outside: what the integrator remembers of the
   // past is then void, and the account of energy starts anew.
   virtual void state_written() = 0;
+  // In which loops are pulled together, s.
+  virtual double loop_time() const = 0;
+  // Lets loops take notice of where q was written to: less than half a turn from where they were.
+  virtual void count_turns() = 0;
   // Locks the joint of a body where it is, or lets it go. Locking a joint in motion stops it by an
   // impulse, which keeps momentum; letting go takes none. Not for prescribed joints.
   virtual Status lock(int32_t body, bool on) = 0;

@@ -29,7 +29,9 @@ from pliant.reference import quaternion_matrix
 CLOSED = 1e-6  # m and rad, and per second: what a start may be off
 _IDLE = 1e-4  # the same for directions that nothing can move or that others hold already
 _PUT_OPEN = 1e-4  # m and rad: what a state that is given may be off
-_PUT_OPENING = 1e-2  # per second, likewise, and of the largest speed
+_PUT_OPENING = 1e-2  # per second, likewise
+_TURN_ON_THE_WAY = 0.5  # rad, or m, between looks at the angles of loops
+_MOST_ON_THE_WAY = 10_000
 _SOLVED = 1e-12  # what a start that is solved for is off
 _ITERATIONS = 60
 _LARGEST_TURN = 0.5  # rad in one step: a longer one may end at another way to assemble
@@ -110,13 +112,29 @@ class LoopWatch:
                 values[:] = np.inf
         return found[0], found[1]
 
+    def count_turns(self, start: Array) -> None:
+        """Follows the angles of loops along the straight way of q, from ``start`` to where it is."""
+        if not self._model.loops:
+            return
+        end = self._kernel.q.copy()
+        count = int(min(np.abs(end - start).max(initial=0.0) / _TURN_ON_THE_WAY, _MOST_ON_THE_WAY))
+        for k in range(1, count + 1):
+            self._kernel.q[:] = start + (end - start) * (k / (count + 1))
+            self._kernel.count_turns()
+        self._kernel.q[:] = end
+        self._kernel.count_turns()
+
     def torn(self, before: tuple[Array, Array]) -> Iterator[tuple[str, str]]:
-        """Names of loops that are open now, and much more so than before, and how far: they would
-        close within a few steps, with forces that are of no mechanics."""
+        """Names of loops that are open now, and how far: if they would be pulled together with more
+        than weight and inertia can do, and are so more than before."""
+        closing = self._kernel.loop_time
+        if closing == np.inf:
+            return
         gaps, rates = self.look()
-        fast = max(1.0, _largest(np.asarray(self._kernel.u)))
-        most_gap = max(_PUT_OPEN, 10.0 * _largest(before[0]))
-        most_rate = max(_PUT_OPENING * fast, 10.0 * _largest(before[1]))
+        fast = _largest(np.asarray(self._kernel.u))
+        pull = float(np.linalg.norm(self._model.mechanism.gravity)) + 2.0 * fast**2
+        most_gap = max(_PUT_OPEN, pull * closing**2, 10.0 * _largest(before[0]))
+        most_rate = max(_PUT_OPENING, pull * closing, 10.0 * _largest(before[1]))
         for slots in self._model.loops:
             gap, rate = gaps[slots.rows], rates[slots.rows]
             if _largest(gap) > most_gap:

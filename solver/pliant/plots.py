@@ -15,7 +15,7 @@ import numpy as np
 
 from pliant.aside import replacing, write_all
 from pliant.channels import Channel, choose
-from pliant.errors import ModelError
+from pliant.errors import ModelError, PliantWarning, warn
 from pliant.inert import inert
 
 if TYPE_CHECKING:
@@ -79,17 +79,16 @@ def plot_result(
 
     if path is not None:
         check_picture(path)
-    if channels is None:
-        channels = _default_choice(result)
-    panels = _panels(channels)
+    panels = _panels(_default_choice(result) if channels is None else channels)
     if not panels:
         raise ModelError.at("plot", "there is nothing to draw; record some channels")
     if len(panels) > _MOST_PANELS:
-        raise ModelError.at(
-            "plot",
-            f"{len(panels)} quantities, more than {_MOST_PANELS} in a picture; name the channels "
-            "to draw ('pliant channels' lists them)",
+        warn(
+            f"plot: {len(panels)} quantities; the first {_MOST_PANELS} are drawn, name channels "
+            "to see others ('pliant channels' lists them)",
+            PliantWarning,
         )
+        panels = panels[:_MOST_PANELS]
     columns = 1 if len(panels) < 3 else 2
     rows = -(-len(panels) // columns)
     # A Figure of its own instead of pyplot: no global state, no window, works in any thread.

@@ -159,6 +159,12 @@ class Recording:
             raise error from None
         return self._result
 
+    @property
+    def written(self) -> list[Path]:
+        """Where the rows are, once the run has ended."""
+        files = [file for file in self._files if file.rows]
+        return [file.path if file.trouble is None else file.where for file in files]
+
     def finish_after(self, error: BaseException, warnings: Sequence[str] = ()) -> Result | None:
         """What was recorded by a run that an error ended; what cannot be written is a warning."""
         try:
@@ -170,24 +176,24 @@ class Recording:
             raise trouble from None
 
 
-def keep(error: BaseException, result: Result | None, outputs: Sequence[Path] = ()) -> None:
+def keep(error: BaseException, result: Result | None, written: Sequence[Path] = ()) -> None:
     """Puts what was recorded on an exception, as ``result``, for those who catch it; those who read
-    it are told where the rows are (from Python 3.11 on)."""
+    it are told which files it was written to (from Python 3.11 on)."""
     if result is None or hasattr(error, "result"):
         return
     with suppress(Exception):  # an exception may forbid it
         error.result = result  # type: ignore[attr-defined]
-        written = [str(path) for path in outputs if path.exists()]
         if written and len(result):
             extent = f"{len(result)} rows up to t = {result.ends[1]:g} s"
-            error.add_note(f"{extent} are kept in {', '.join(written)}")  # type: ignore[attr-defined]
+            places = ", ".join(map(str, written))
+            error.add_note(f"{extent} are kept in {places}")  # type: ignore[attr-defined]
 
 
 def reason(error: BaseException) -> str:
     """How a run ended, in a line that any file can hold."""
-    if isinstance(error, KeyboardInterrupt):
-        return "interrupted" + (f" by {error}" if str(error) else "")
     text = str(error) if isinstance(error, PliantError) else f"{type(error).__name__}: {error}"
+    if isinstance(error, KeyboardInterrupt):
+        text = "interrupted" + (f" by {error}" if str(error) else "")
     line = " ".join(text.split())[:500]
     return "".join(c if c.isprintable() else "?" for c in line)
 

@@ -248,19 +248,21 @@ def _angles(joint: TreeJoint, Q: Array) -> Array:
         angles = np.array([angle_about(e1, e2, Q @ e2), angle_about(e2, Q.T @ e1, e1)])
     else:
         angles = np.array([_angle(axis, Q) for axis in joint.rotations])
-    turns = slice(len(joint.translations), None)
-    expected = _expected(joint)[turns]
-    return np.asarray(angles + 2 * np.pi * np.round((expected - angles) / (2 * np.pi)))
+    return _first_turns(joint, angles)
 
 
-def _expected(joint: TreeJoint) -> Array:
-    """Near which position the freedoms of a loop start: where a spring rests, else amid stops."""
-    low, high = joint.stop_lower, joint.stop_upper
-    between = np.isfinite(low) & np.isfinite(high)
-    with np.errstate(invalid="ignore"):
-        amid = np.where(between, 0.5 * (low + high), np.clip(0.0, low, high))
-    sprung = (joint.stiffness != 0.0) | (joint.stop_stiffness == 0.0)
-    return np.where(sprung, joint.rest, amid)
+def _first_turns(joint: TreeJoint, angles: Array) -> Array:
+    """Angles in the turns that they start in: nearest to where springs rest, but between stops."""
+    turn = 2 * np.pi
+    rest, low, high, stiffness = (
+        values[len(joint.translations) :]
+        for values in (joint.rest, joint.stop_lower, joint.stop_upper, joint.stop_stiffness)
+    )
+    nearest = angles + turn * np.round((rest - angles) / turn)
+    inside = nearest + turn * np.ceil(np.maximum(low - nearest, 0.0) / turn)
+    inside = inside - turn * np.ceil(np.maximum(nearest - high, 0.0) / turn)
+    fits = (stiffness != 0.0) & (inside >= low) & (inside <= high)
+    return np.where(fits, inside, nearest)
 
 
 def _angle(axis: Array, Q: Array) -> float:

@@ -136,7 +136,7 @@ def simulate(
         so_far = recorder.finish_after(error)
         if isinstance(error, SolverError) and so_far is not None:
             raise RunError(error, so_far) from error
-        keep(error, so_far, outputs)
+        keep(error, so_far, recorder.written)
         raise
     return result
 
@@ -148,7 +148,7 @@ def _check_controller(controller: object, sim: Simulation) -> None:
             f"{show(controller)} is not a function; give one that takes the simulation",
         )
     with suppress(ValueError):  # some functions of C do not say what they take
-        signature = inspect.signature(controller)
+        signature = inspect.signature(controller, follow_wrapped=False)
         try:
             signature.bind(sim)
         except TypeError:
@@ -208,7 +208,8 @@ class Recorder:
         self._reader = Reader(sim, channels)
         self._watch = DeflectionWatch(sim.model)
         self._judges = any(channel.name == "energy.error" for channel in channels)
-        self._largest_error = 0.0  # J
+        self._largest_error = 0.0  # J, of the rows of this account
+        self._account = sim.accounts
         self._rows = Recording(
             sim.model.name, channels, _info(sim), rows, outputs=outputs, overwrite=overwrite
         )
@@ -220,8 +221,15 @@ class Recorder:
         row[0] = self._sim.time
         self._watch.look(self._sim.time, self._sim.kernel.q)
         if self._judges:
+            if self._account != self._sim.accounts:
+                self._account, self._largest_error = self._sim.accounts, 0.0
             self._largest_error = max(self._largest_error, self._sim.kernel.energy_error()[0])
         self._rows.commit()
+
+    @property
+    def written(self) -> list[Path]:
+        """The files that hold what was recorded; those aside where others could not be made."""
+        return self._rows.written
 
     def finish(self) -> Result:
         """What a complete run has recorded."""

@@ -107,6 +107,8 @@ class Simulation(Guarded):
     node_rotation: Final[str]
     kernel: Final[Kernel]
     motions: Final[Motions]
+    accounts: int = 0
+    """How often the account of energy was opened."""
 
     _instead: ClassVar[Mapping[str, str]] = {
         "": "it is computed as the model moves",
@@ -176,7 +178,6 @@ class Simulation(Guarded):
         )
         self.motions = Motions(self.model, self.kernel)
         self._loop_watch = LoopWatch(self.model, self.kernel)
-        self._pulls_loops = not project_loops and loop_steps != np.inf
         self._joints = {slots.name: slots for slots in self.model.joints}
         self._nodes = {slots.name: i for i, slots in enumerate(self.model.nodes)}
         self._loops = {slots.name: i for i, slots in enumerate(self.model.loops)}
@@ -224,6 +225,7 @@ class Simulation(Guarded):
 
         The account of energy starts anew from here. Prescribed joints stay where their motion
         has them; locked ones can be put elsewhere, but not in motion; loops must be closed there.
+        Their angles count the turns of the straight way from q before to q now.
         """
         parts = []
         for what, given, view, limit in (
@@ -244,20 +246,22 @@ class Simulation(Guarded):
                 raise ModelError.at(what, f"{worst:g} is beyond mechanics; give up to {limit:g}")
             parts.append((view, values))
         before, gaps = self.kernel.state(), self._loop_watch.look()
+        start = self.kernel.q.copy()
         for view, values in parts:
             view[:] = values
         try:
             self._refuse_moving_locks()
             if not self.kernel.is_sane:
                 raise ModelError.at("q", "a quaternion in it has not the length 1")
+            self._loop_watch.count_turns(start)
             self.kernel.state_written()
-            torn = self._loop_watch.torn(gaps) if self._pulls_loops else []
+            torn = self._loop_watch.torn(gaps)
             if problems := [Problem(f"loop {name}", text) for name, text in torn]:
                 raise ModelError(problems)
         except ModelError:
             self.kernel.set_state(before)
             raise
-        self._told_doubt = False
+        self._opens_account()
 
     def _refuse_moving_locks(self) -> None:
         for joint in self.model.joints:
@@ -286,7 +290,7 @@ class Simulation(Guarded):
         self.kernel.reset()
         self.motions.reset()
         self.kernel.open_account()
-        self._told_doubt = False
+        self._opens_account()
 
     def save_state(self) -> SavedState:
         """The present state and inputs, to go back to later; what follows is then the same
@@ -348,6 +352,11 @@ class Simulation(Guarded):
                 self.motions.prepare(start + self.step_size)
                 self.checked(self.kernel.step(1))
         self.tell_doubt(self.doubt)
+
+    def _opens_account(self) -> None:
+        """Of energy: what was found of the one before is no more of interest."""
+        self.accounts += 1
+        self._told_doubt = False
 
     def tell_doubt(self, doubt: str | None) -> None:
         """Warns of what makes the run doubtful, once."""

@@ -448,3 +448,48 @@ def test_a_run_of_a_few_steps_is_judged_at_its_end() -> None:
     system = pl.System(name="cart", bodies={"cart": body}, joints={"rail": rail})
     with pytest.warns(pl.EnergyWarning, match=r"cart: t = 0\.02 s: the energy error has come to"):
         pl.simulate(system, 0.02, 1e-3)
+
+
+def test_a_state_that_a_controller_gives_opens_another_account() -> None:
+    """What was found of the energy before is not held against what moves after."""
+    rail = pl.Joint(type="prismatic", axis="x", child="cart", start=1.0, spring={"stiffness": 100})
+    body = pl.Body(mass=1, inertia=[1, 1, 1])
+    system = pl.System(name="cart", bodies={"cart": body}, joints={"rail": rail})
+
+    def controller(sim: pl.Simulation) -> None:
+        if abs(sim.time - 5.0) < 1e-9:
+            sim.set_state(q=[0.1], u=[0.0])
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pl.EnergyWarning)
+        result = pl.simulate(system, 10.0, 0.02, controller=controller)
+    assert result.energy_error < 0.02
+
+
+@pytest.mark.parametrize("hull", [1.0, 1e3, 1e5])
+def test_what_cannot_move_hides_nothing_that_does(hull: float) -> None:
+    """A sensor of 0.1 kg at h omega = 1.9 on a hull that is held against its weight."""
+    step = 1.9 * np.sqrt(0.1 / 1e3)
+    node = pl.Node(at=[30.0, 0, 0])
+    system = pl.System(
+        name="sensor",
+        gravity=[0, 0, -9.81],
+        bodies={
+            "hull": pl.Body(mass=hull, inertia=[hull, hull, hull], nodes={"mount": node}),
+            "sensor": pl.Body(mass=0.1, inertia=[1e-3, 1e-3, 1e-3]),
+        },
+        joints={
+            "held": pl.Joint(type="fixed", child="hull"),
+            "soft": pl.Joint(
+                type="prismatic",
+                axis="x",
+                parent="hull.mount",
+                child="sensor",
+                start=0.05,
+                spring={"stiffness": 1e3},
+            ),
+        },
+    )
+    sim = pl.Simulation(system, step)
+    assert isinstance(run(sim, 300 * step), pl.SolverError)
+    assert sim.time < 70 * step

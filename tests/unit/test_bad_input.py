@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -439,3 +441,20 @@ def test_times_and_counts_of_other_types_are_refused_in_words(call, said: str) -
 def test_arguments_of_other_kinds_are_refused_in_words(call, said: str) -> None:
     with pytest.raises(pl.ModelError, match=said):
         call(as_model(from_yaml(GOOD)))
+
+
+def test_controllers_that_are_wrapped_are_asked_what_the_wrapper_takes() -> None:
+    def with_gain(inner: Callable[[pl.Simulation, float], None]) -> Callable[[pl.Simulation], None]:
+        @functools.wraps(inner)
+        def outer(sim: pl.Simulation) -> None:
+            inner(sim, 3.0)
+
+        return outer
+
+    @with_gain
+    def hold(sim: pl.Simulation, gain: float) -> None:
+        assert gain == 3.0
+
+    assert len(pl.simulate(from_yaml(GOOD), 0.01, controller=hold)) > 0
+    partial = functools.partial(lambda gain, sim: None, 2.0)
+    assert len(pl.simulate(from_yaml(GOOD), 0.01, controller=partial)) > 0

@@ -385,14 +385,53 @@ def test_a_stop_of_a_loop_acts_after_three_turns():
         (3.5, {"stops": {"lower": -2.0, "upper": 4.0, "stiffness": 1e3}}, 3.5),
         (-1.0, {"stops": {"lower": 5.0, "stiffness": 1e3}}, 2 * np.pi - 1.0),
         (1.0, {"stops": {"upper": -5.0, "stiffness": 1e3}}, 1.0 - 2 * np.pi),
+        (1.0, {"stops": {"lower": 0.0, "upper": 20.0, "stiffness": 1e3}}, 1.0),
+        (
+            3.9,
+            {
+                "spring": {"stiffness": 1.0, "rest": -1.0},
+                "stops": {"lower": 2.5, "upper": 4.0, "stiffness": 1e3},
+            },
+            3.9,
+        ),
     ],
 )
 def test_a_loop_starts_in_the_turn_of_its_spring_or_stops(start, acts, position):
     sim = pl.Simulation(turning(start, 0.0, **acts))
     assert sim.loop("hinge").position == pytest.approx(position, abs=1e-14)
-    if acts:
+    if len(acts) == 1:
         sim.advance(2.0)  # at rest, and not doubted
         assert sim.joint("plane").position[2] == pytest.approx(start, abs=1e-12)
+
+
+def test_turns_are_those_of_the_way_to_a_state_that_is_given():
+    sim = pl.Simulation(turning(spring={"stiffness": 1.0}))
+    start = sim.q.copy()
+    sim.advance(0.8)
+    there = sim.q.copy()
+    assert there[2] > 5.0
+    other = pl.Simulation(turning(spring={"stiffness": 1.0}))
+    other.set_state(q=there)
+    assert other.loop("hinge").position == pytest.approx(there[2], abs=1e-12)
+    np.testing.assert_allclose(other.evaluate(), sim.evaluate(), rtol=0, atol=1e-9)
+    sim.set_state(q=start)
+    assert sim.loop("hinge").position == pytest.approx(0.0, abs=1e-12)
+    sim.set_state(q=[0.0, 0.0, -200.0])
+    assert sim.loop("hinge").position == pytest.approx(-200.0, abs=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("integrator", "step"), [("euler_cromer", 1e-3), ("leapfrog", 1e-2), ("rk4", 0.05)]
+)
+def test_states_of_a_run_are_taken_elsewhere(integrator: str, step: float):
+    """Their loops are as open as that integrator leaves them."""
+    sim = pl.Simulation(
+        four_bar(closed_by=["b", "d"], speed=(6.0, 0, 0)), step, integrator=integrator
+    )
+    for _ in range(40):
+        sim.advance(0.05)
+        other = pl.Simulation(sim.model, step, integrator=integrator)
+        other.set_state(q=sim.q, u=sim.u)
 
 
 def test_a_loop_rests_where_its_spring_does_beyond_half_a_turn():

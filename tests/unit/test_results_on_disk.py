@@ -561,16 +561,25 @@ def test_texts_that_no_file_can_hold_are_refused_in_partial_files(
 
 
 @pytest.mark.parametrize("name", ["x.h5", "x.csv"])
-def test_how_a_run_ended_is_kept_whatever_the_exception_says(name: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "ended"),
+    [
+        (RuntimeError, "RuntimeError: bo?om ? there"),
+        (KeyboardInterrupt, "interrupted by bo?om ? t"),
+    ],
+)
+def test_how_a_run_ended_is_kept_whatever_the_exception_says(
+    kind: type[BaseException], ended: str, name: str
+) -> None:
     def controller(sim: pl.Simulation) -> None:
         if sim.time > 0.1:
-            raise RuntimeError("bo\0om \ud800\n there")
+            raise kind("bo\0om \ud800\n there")
 
-    with pytest.raises(RuntimeError, match="bo"):
+    with pytest.raises(kind, match="bo"):
         pl.simulate("arm.yaml", 1.0, controller=controller, output=name)
     assert len(Result.load(name)) > 100
     if name == "x.h5":
-        assert Result.load(name).info["ended"] == "RuntimeError: bo?om ? there"
+        assert str(Result.load(name).info["ended"]).startswith(ended)
 
 
 @pytest.mark.parametrize("name", ["x.h5", "x.csv"])
@@ -592,6 +601,20 @@ def test_a_file_that_appears_while_a_run_goes_on_is_not_replaced(name: str) -> N
     assert len(Result.load(name)) == 201
     pl.simulate("arm.yaml", 0.2, controller=controller, output=name, overwrite=True)
     assert len(Result.load(name)) == 201
+
+
+def test_an_exception_tells_of_the_file_that_has_the_rows() -> None:
+    def controller(sim: pl.Simulation) -> None:
+        if sim.time > 0.05:
+            Path("x.h5").write_text("precious")
+            raise ValueError("no")
+
+    with pytest.warns(pl.PliantWarning, match="not there before"), pytest.raises(ValueError, match="no") as e:
+        pl.simulate("arm.yaml", 0.1, controller=controller, output="x.h5")
+    if sys.version_info >= (3, 11):
+        (note,) = e.value.__notes__
+        assert re.fullmatch(r"51 rows up to t = 0\.05 s are kept in .*x\.h5\.partial", note)
+    assert Path("x.h5").read_text() == "precious"
 
 
 def test_recovery_does_not_write_over_what_it_reads(here: Path) -> None:
