@@ -316,6 +316,7 @@ NB_MODULE(_kernel, module) {
            "node_rotation"_a, "loop_steps"_a = 0.0, "project_loops"_a = false)
       .def("reset", [](Kernel& k) { k.stepper().reset(); })
       .def("state_written", [](Kernel& k) { k.stepper().state_written(); })
+      .def("start_turns", [](Kernel& k) { k.stepper().start_turns(); })
       .def("count_turns", [](Kernel& k) { k.stepper().count_turns(); })
       .def_prop_ro("loop_time", [](const Kernel& k) { return k.stepper().loop_time(); })
       .def("evaluate", [](Kernel& k) { return k.stepper().evaluate(); })

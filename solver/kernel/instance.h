@@ -44,8 +44,7 @@ class Instance final : public Stepper {
     s_.input_time = 0.0;
     s_.find_held();
     s_.drive(at(time()), 0.0, q(), u());
-    find_loop_positions();
-    s_.turn_to_start();
+    start_turns();
     state_written();
   }
 
@@ -62,10 +61,14 @@ class Instance final : public Stepper {
     forget();
   }
   double loop_time() const override { return s_.loop_time(); }
+  void start_turns() override {
+    std::fill_n(s_.state.turned(), m_.loop_freedoms.size(), 0.0);
+    find_loop_positions();
+    s_.turn_to_start();
+  }
   void count_turns() override {
     find_loop_positions();
     s_.keep_turned();
-    forget();
   }
   double time() override { return s_.time(); }
   void set_time(double time) override {

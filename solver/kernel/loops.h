@@ -130,8 +130,8 @@ inline bool counts_turns(const LoopFreedom& free) {
          free.kind == LoopFreedom::Kind::second_rotation;
 }
 
-// An angle of a loop in the turn that it starts in: the one nearest to where its spring rests, or to
-// zero, but between its stops if any turn is.
+// An angle of a loop in the turn that it starts in: the one nearest to where its spring rests, or
+// to zero, but between its stops if any turn is.
 inline double in_first_turn(const DofConst& c, double angle) {
   const double nearest = in_turn_of(c.rest, angle);
   if (c.stop_stiffness == 0.0) return nearest;

@@ -170,6 +170,8 @@ class Stepper {
   virtual void state_written() = 0;
   // In which loops are pulled together, s.
   virtual double loop_time() const = 0;
+  // Takes q for a start, at which springs and stops of loops say in which turn they are.
+  virtual void start_turns() = 0;
   // Lets loops take notice of where q was written to: less than half a turn from where they were.
   virtual void count_turns() = 0;
   // Locks the joint of a body where it is, or lets it go. Locking a joint in motion stops it by an

@@ -66,6 +66,7 @@ class AtRest:
 
     def put(self, q: Array) -> None:
         self.kernel.q[:], self.kernel.u[:] = q, 0.0
+        self.kernel.start_turns()
         self.kernel.state_written()
 
     def mass(self) -> Array:

@@ -113,7 +113,7 @@ class LoopWatch:
         return found[0], found[1]
 
     def count_turns(self, start: Array) -> None:
-        """Follows the angles of loops along the straight way of q, from ``start`` to where it is."""
+        """Follows the angles of loops along the straight way of q from ``start`` to where it is."""
         if not self._model.loops:
             return
         end = self._kernel.q.copy()

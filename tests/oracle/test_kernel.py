@@ -66,6 +66,7 @@ def evaluate(
         kernel.motion_next[:] = np.concatenate(rows)
     kernel.q[:] = q
     kernel.u[:] = u
+    kernel.start_turns()
     kernel.state_written()
     for joint in model.joints:
         kernel.input[joint.input] = tau[joint.u]

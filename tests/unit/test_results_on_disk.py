@@ -609,7 +609,10 @@ def test_an_exception_tells_of_the_file_that_has_the_rows() -> None:
             Path("x.h5").write_text("precious")
             raise ValueError("no")
 
-    with pytest.warns(pl.PliantWarning, match="not there before"), pytest.raises(ValueError, match="no") as e:
+    with (
+        pytest.warns(pl.PliantWarning, match="not there before"),
+        pytest.raises(ValueError, match="no") as e,
+    ):
         pl.simulate("arm.yaml", 0.1, controller=controller, output="x.h5")
     if sys.version_info >= (3, 11):
         (note,) = e.value.__notes__
