@@ -480,6 +480,7 @@ Result Slave::put_at_start(const Condition& condition, Stepper& stepper) {
   stepper.set_time(condition.start_time);
   std::copy(condition.motions.begin(), condition.motions.end(), stepper.motion_next());
   stepper.state_written();
+  stepper.start_turns();
   for (std::size_t body = 0; body < condition.locks.size(); ++body) {
     if (condition.locks[body] == 0.0) continue;
     const Status status = stepper.lock(static_cast<int32_t>(body), true);

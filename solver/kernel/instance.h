@@ -43,9 +43,9 @@ class Instance final : public Stepper {
     std::fill(s_.input_rate.begin(), s_.input_rate.end(), 0.0);
     s_.input_time = 0.0;
     s_.find_held();
-    s_.drive(at(time()), 0.0, q(), u());
-    start_turns();
     state_written();
+    start_turns();
+    open_account();
   }
 
   const double* state() const override { return s_.state.block().data(); }
@@ -331,8 +331,8 @@ class Instance final : public Stepper {
     const auto beside = [](double error, double moved) {
       return error == 0.0 ? 0.0 : error / moved;
     };
-    const double unjudged = is_calm ? 0.0 : kSettingOut * found.at_hand;
-    const double ratio = beside(found.error, found.moved + unjudged);
+    const double setting_out = is_calm ? 0.0 : kSettingOut * found.at_hand;
+    const double ratio = beside(found.error, found.moved + setting_out);
     const EnergyLimits limits = energy_limits(s_.options.integrator);
     if (!(ratio <= limits.lost)) return blame(m_, s_.d, u(), ratio);
     x.largest_moving() = found.largest_moving;

@@ -289,6 +289,7 @@ class Simulation(Guarded):
         self._inputs = Inputs(self.kernel)
         self.kernel.reset()
         self.motions.reset()
+        self.kernel.start_turns()
         self.kernel.open_account()
         self._opens_account()
 

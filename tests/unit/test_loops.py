@@ -404,6 +404,33 @@ def test_a_loop_starts_in_the_turn_of_its_spring_or_stops(start, acts, position)
         assert sim.joint("plane").position[2] == pytest.approx(start, abs=1e-12)
 
 
+def test_a_loop_on_a_joint_that_is_moved_starts_in_the_turn_where_that_is():
+    system = pl.System(
+        name="moved",
+        bodies={"rod": pl.Body(mass=2.0, com=[0.5, 0, 0], inertia=[0.1, 0.1, 0.2])},
+        joints={
+            "pin": pl.Joint(
+                type="revolute", axis="z", child="rod", motion=lambda t: (4.0 + t, 1.0, 0.0)
+            )
+        },
+        loops={
+            "hinge": pl.Loop(
+                type="revolute",
+                axis="z",
+                child="rod",
+                stops={"lower": 3.0, "upper": 5.0, "stiffness": 1e3},
+            )
+        },
+    )
+    sim = pl.Simulation(system)
+    assert sim.loop("hinge").position == pytest.approx(4.0, abs=1e-14)
+    sim.advance(0.5)
+    assert sim.loop("hinge").position == pytest.approx(4.5, abs=1e-9)
+    assert sim.energy.spring == 0.0
+    sim.reset()
+    assert sim.loop("hinge").position == pytest.approx(4.0, abs=1e-14)
+
+
 def test_turns_are_those_of_the_way_to_a_state_that_is_given():
     sim = pl.Simulation(turning(spring={"stiffness": 1.0}))
     start = sim.q.copy()
